@@ -1,0 +1,3 @@
+module github.com/milepost-dev/milepost/e2e
+
+go 1.26.0

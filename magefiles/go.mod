@@ -1,0 +1,7 @@
+module github.com/milepost-dev/milepost/magefiles
+
+go 1.26.0
+
+tool github.com/magefile/mage
+
+require github.com/magefile/mage v1.17.2 // indirect
