@@ -1,4 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //go:build mage
 
-// Package main holds the mage targets that build, test and release Milepost.
+// Milepost is built, tested and released with 'go tool mage NAME' and needs nothing but Go.
+// Targets marked [root] start a real node: they need Linux and root.
+// Short names: build.
 package main

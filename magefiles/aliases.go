@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build mage
+
+package main
+
+// Aliases are the short names of the targets used most.
+var Aliases = map[string]any{
+	"build": Build.All,
+}
