@@ -7,4 +7,5 @@ package main
 // Aliases are the short names of the targets used most.
 var Aliases = map[string]any{
 	"build": Build.All,
+	"test":  Test.All,
 }

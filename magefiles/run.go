@@ -108,3 +108,6 @@ func nodeError(target, goos string, uid int) error {
 	}
 	return nil
 }
+
+// modulePrefix is what every module path of this repository starts with.
+const modulePrefix = "github.com/milepost-dev/milepost/"
