@@ -1,0 +1,3 @@
+module github.com/milepost-dev/milepost/docs/examples/go
+
+go 1.26.0
