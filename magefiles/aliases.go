@@ -6,6 +6,8 @@ package main
 
 // Aliases are the short names of the targets used most.
 var Aliases = map[string]any{
-	"build": Build.All,
-	"test":  Test.All,
+	"build":    Build.All,
+	"generate": Gen.All,
+	"test":     Test.All,
+	"verify":   Verify.All,
 }

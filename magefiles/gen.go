@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build mage
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/magefile/mage/mg"
+
+	"github.com/milepost-dev/milepost/magefiles/internal/gentable"
+)
+
+// Gen makes every generated file.
+type Gen mg.Namespace
+
+// All runs every task of the generation table and writes the manifest magefiles/generated.txt.
+func (Gen) All(ctx context.Context) error {
+	table := generation()
+	if err := table.Generate(ctx); err != nil {
+		return err
+	}
+	paths, err := table.Listed()
+	fmt.Printf("%d tasks, %d generated files\n", len(table.Tasks), len(paths))
+	return err
+}
+
+// generation is the table of everything that is generated. A new kind of generated file is a new
+// row here; `generate` and `verify` need no other change.
+func generation() gentable.Table {
+	return gentable.Table{
+		Root:     ".",
+		Manifest: "magefiles/generated.txt",
+		Files:    repositoryFiles,
+		Tasks: []gentable.Task{
+			{
+				Name:    "deepcopy",
+				Inputs:  []string{apiTypes, "controller/" + goHeader},
+				Run:     controllerGen("object:headerFile=" + goHeader),
+				Outputs: []string{"controller/api/**/zz_generated.deepcopy.go"},
+			},
+			{
+				Name:    "crd",
+				Inputs:  []string{apiTypes, "controller/" + yamlHeader},
+				Run:     controllerGen("crd:generateEmbeddedObjectMeta=true,omitToolVersion=true,headerFile="+yamlHeader, "output:crd:dir=config/crd"),
+				Outputs: []string{"controller/config/crd/*.yaml"},
+			},
+			{
+				Name:    "applyconfiguration",
+				Inputs:  []string{apiTypes, "controller/" + goHeader},
+				Run:     controllerGen("applyconfiguration:omitToolVersion=true,externalApplyConfigurations=" + jobSetSpec + ",headerFile=" + goHeader),
+				Outputs: []string{"controller/api/applyconfiguration/**/*.go"},
+			},
+			reportAPI("types"), reportAPI("spec"), reportAPI("server"), reportAPI("client"),
+		},
+	}
+}
+
+const (
+	apiTypes       = "controller/api/trainer/v1alpha1"
+	reportAPIDir   = "controller/internal/reportapi"
+	goHeader       = "api/boilerplate.go.txt"   // below controller
+	yamlHeader     = "api/boilerplate.yaml.txt" // below controller
+	jobSetSpec     = "sigs.k8s.io/jobset/api/jobset/v1alpha2.JobSetSpec@sigs.k8s.io/jobset/client-go/applyconfiguration/jobset/v1alpha2"
+	reportDocument = "openapi/report/v1alpha1/openapi.yaml"
+)
+
+// controllerGen runs the generators of controller-tools over the API types.
+func controllerGen(generators ...string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return toolIn(ctx, "controller", "controller-gen", append(generators, "paths=./api/...")...)
+	}
+}
+
+// reportAPI generates one part of the report API from its OpenAPI document.
+func reportAPI(part string) gentable.Task {
+	settings := part + ".gen.cfg"
+	return gentable.Task{
+		Name:   "reportapi-" + part,
+		Inputs: []string{reportDocument, reportAPIDir + "/" + settings},
+		Run: func(ctx context.Context) error {
+			return toolIn(ctx, reportAPIDir, "oapi-codegen", "-config", settings, "../../../"+reportDocument)
+		},
+		Outputs: []string{reportAPIDir + "/" + part + ".gen.go"},
+	}
+}
+
+// repositoryFiles lists what is tracked, and what is new and not ignored.
+func repositoryFiles(ctx context.Context) ([]string, error) {
+	list, err := output(ctx, "git", "ls-files", "--cached", "--others", "--exclude-standard")
+	return strings.Split(list, "\n"), err
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build mage
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/magefile/mage/mg"
+
+	"github.com/milepost-dev/milepost/magefiles/internal/run"
+)
+
+// Verify checks that what is derived in this tree matches what it is derived from.
+type Verify mg.Namespace
+
+// All regenerates everything, checks the module files and fails when anything was out of date.
+func (v Verify) All(ctx context.Context) error {
+	return errors.Join(v.Generated(ctx), v.Modules(ctx))
+}
+
+// Generated regenerates everything and names each file that was out of date.
+func (Verify) Generated(ctx context.Context) error {
+	if err := generation().Verify(ctx); err != nil {
+		return err
+	}
+	fmt.Println("generated files are up to date")
+	return nil
+}
+
+// productModules are the modules that people build; those that only pin tools are not listed.
+var productModules = []string{"controller", "e2e", "magefiles", "docs/examples/go"}
+
+// Modules checks that go.mod and go.sum of every module are tidy.
+func (Verify) Modules(ctx context.Context) (err error) {
+	for _, module := range productModules {
+		tidy := run.Cmd{Dir: module, Env: []string{"GOWORK=off"}}
+		if untidy := tidy.Run(ctx, "go", "mod", "tidy", "-diff"); untidy != nil {
+			err = errors.Join(err, fmt.Errorf("%s/go.mod is not tidy, run go mod tidy there: %w", module, untidy))
+		}
+	}
+	if err == nil {
+		fmt.Println("module files are tidy")
+	}
+	return err
+}
