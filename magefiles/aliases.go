@@ -8,6 +8,7 @@ package main
 var Aliases = map[string]any{
 	"build":    Build.All,
 	"generate": Gen.All,
+	"lint":     Lint.All,
 	"test":     Test.All,
 	"verify":   Verify.All,
 }

@@ -46,8 +46,7 @@ func (Test) All(ctx context.Context) error {
 		return err
 	}
 	result, err := runSuites(ctx, workspaceSuite, examplesSuite)
-	python, pythonErr := runPython(ctx)
-	return closing(result.Plus(python), errors.Join(err, pythonErr))
+	return closing(result.Plus(runPython(ctx)), err)
 }
 
 // Controller runs the tests of the controller, the API server in front of a real etcd included.
@@ -67,8 +66,7 @@ func (Test) Magefiles(ctx context.Context) error { return closing(runSuites(ctx,
 // Examples runs the tests of the examples, in Go and in Python.
 func (Test) Examples(ctx context.Context) error {
 	result, err := runSuites(ctx, examplesSuite)
-	python, pythonErr := runPython(ctx)
-	return closing(result.Plus(python), errors.Join(err, pythonErr))
+	return closing(result.Plus(runPython(ctx)), err)
 }
 
 // buildAssets points the envtest suites to an API server and an etcd, and builds them the first
