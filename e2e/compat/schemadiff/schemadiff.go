@@ -47,12 +47,12 @@ type Difference struct {
 
 func (d Difference) String() string { return fmt.Sprintf("%s: %s: %s", d.Path, d.Kind, d.Detail) }
 
-// Compare walks both schemas from their roots. The result is sorted by path.
+// Compare walks both schemas from their roots. The result is sorted by path, kind and detail.
 func Compare(first, second *apiextensionsv1.JSONSchemaProps) []Difference {
 	var c comparison
 	c.schema("", first, second)
 	slices.SortFunc(c.found, func(a, b Difference) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Detail, b.Detail))
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Detail, b.Detail))
 	})
 	return c.found
 }

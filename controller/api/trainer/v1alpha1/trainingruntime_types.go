@@ -15,7 +15,6 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster
 // +kubebuilder:storageversion
-// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type ClusterTrainingRuntime struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -48,7 +47,6 @@ type ClusterTrainingRuntimeList struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:resource
 // +kubebuilder:storageversion
-// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type TrainingRuntime struct {
 	metav1.TypeMeta `json:",inline"`
 
