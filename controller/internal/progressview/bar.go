@@ -92,6 +92,9 @@ func Bar(v View, s Style) string {
 		return part{}
 	}
 	percent := pick(s.part(paintBold, rightAlign(Percent(v.Report.ProgressPercentage), min(room, len("100%")))))
+	if percent.columns == 0 {
+		return ""
+	}
 	left := pick(s.timeLeft(v))
 	bar := pick(s.bar(v))
 	name := pick(s.name(v.Name))
