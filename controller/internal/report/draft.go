@@ -9,6 +9,8 @@ type Draft struct {
 	Progress  Number
 	Remaining Number
 	Metrics   []DraftMetric
+	// MoreMetrics counts entries at the end of a long list that were not read.
+	MoreMetrics int
 	// LastUpdatedTime is the text of the time, "" when it was absent or null.
 	LastUpdatedTime Text
 }
