@@ -6,10 +6,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"syscall"
 )
@@ -17,20 +15,9 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := newRootCommand().ExecuteContext(ctx)
-	if err == nil {
-		return
+	if err := newRootCommand().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "cluster:", err)
+		stop()
+		os.Exit(1)
 	}
-	stop()
-	os.Exit(exitCode(err))
-}
-
-// exitCode reports err, unless it is the exit of a command run on somebody's
-// behalf, which has said all there is to say and whose code is passed on.
-func exitCode(err error) int {
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Exited() {
-		return exit.ExitCode()
-	}
-	fmt.Fprintln(os.Stderr, "cluster:", err)
-	return 1
 }

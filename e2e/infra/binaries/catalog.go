@@ -77,7 +77,7 @@ var catalog = map[string]Program{
 	// Pods with seccompProfile RuntimeDefault, which restricted pod security
 	// asks for, cannot start on a runc without seccomp.
 	"runc":       {Folder: "runc", Module: runcModule, Package: runcModule, CGO: true, Tags: "seccomp", Cold: 10 * time.Second},
-	"bridge":     cni("main/bridge"),
+	"ptp":        cni("main/ptp"),
 	"loopback":   cni("main/loopback"),
 	"host-local": cni("ipam/host-local"),
 	"portmap":    cni("meta/portmap"),

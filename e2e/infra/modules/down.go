@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package modules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// Down removes the cluster and everything it has left on the machine, in
+// whatever state it is. It is no error if there is none.
+func (c *Cluster) Down(ctx context.Context) error {
+	if err := CheckMachine(); err != nil {
+		return err
+	}
+	unlock, err := c.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return c.remove(ctx)
+}
+
+// remove kills instead of asking politely: nothing of the state survives, so
+// nothing is worth saving. The kubelet goes first, else it would start pods
+// again; shims go before containerd, which would report the dead containers.
+func (c *Cluster) remove(ctx context.Context) error {
+	l := c.layout
+	steps := []struct {
+		doing string
+		do    func() error
+	}{
+		{"stopping the kubelet", func() error { return killUntilNone(ctx, "kubelet", l.markedIDs(kubelet)) }},
+		{"stopping pods", func() error { return killUntilNone(ctx, "processes of pods", l.podProcesses) }},
+		{"stopping shims", func() error { return killUntilNone(ctx, "shims", l.markedIDs("containerd-shim-runc-v2")) }},
+		{"stopping components", func() error { return killUntilNone(ctx, "components", l.markedIDs()) }},
+		{"removing cgroups", l.removeCgroups},
+		{"removing the network", func() error { return l.removeNetwork(ctx) }},
+		{"unmounting", func() error { return l.unmount(ctx) }},
+		{"removing the state folder", l.removeState},
+	}
+	for _, step := range steps {
+		if err := step.do(); err != nil {
+			return fmt.Errorf("%s: %w", step.doing, err)
+		}
+	}
+	return nil
+}
+
+// unmount finds something only when a pod has managed to mount outside the
+// node's mount namespace; what is mounted must not be deleted with the state.
+func (l layout) unmount(ctx context.Context) error {
+	points, err := mountsBelow(l.state)
+	if err != nil {
+		return err
+	}
+	for _, point := range points {
+		if err := run(ctx, "unmounting "+point, "umount", "--lazy", point); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l layout) removeState() error {
+	if err := l.checkState(); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(l.state); err != nil {
+		return err
+	}
+	var errs []error
+	for target := range l.nodeMounts() {
+		errs = append(errs, removeIfEmpty(target))
+	}
+	return errors.Join(errs...)
+}
+
+// checkState refuses a folder that holds something else than a cluster.
+func (l layout) checkState() error {
+	entries, err := os.ReadDir(l.state)
+	if errors.Is(err, os.ErrNotExist) || (err == nil && len(entries) == 0) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(l.fingerprint()); err != nil {
+		return fmt.Errorf("%s is not the state folder of a cluster, set %s to another: %w", l.state, StateVariable, err)
+	}
+	return nil
+}
