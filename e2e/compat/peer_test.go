@@ -13,6 +13,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // peerModule is the program that holds the types of Kubeflow Trainer. Its go.mod pins their version.
@@ -37,6 +40,7 @@ type peerAnswer struct {
 var theirs peer
 
 func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // the client library wants one
 	code := m.Run()
 	if err := theirs.stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "stopping the peer:", err)
