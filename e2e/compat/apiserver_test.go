@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	trainerapi "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 // TestOnAPIServers needs a server with their CRDs and one with ours. The last part turns the
@@ -59,9 +59,9 @@ func compareAnswers(t *testing.T, theirs, ours server, tc apiCase) {
 
 // testState covers the one field that their CRD does not have.
 func testState(t *testing.T, ours server) {
-	for _, state := range []trainerapi.TrainJobState{
-		trainerapi.TrainJobStateCreated, trainerapi.TrainJobStateRunning, trainerapi.TrainJobStateSuspended,
-		trainerapi.TrainJobStateBlocked, trainerapi.TrainJobStateComplete, trainerapi.TrainJobStateFailed,
+	for _, state := range []trainer.TrainJobState{
+		trainer.TrainJobStateCreated, trainer.TrainJobStateRunning, trainer.TrainJobStateSuspended,
+		trainer.TrainJobStateBlocked, trainer.TrainJobStateComplete, trainer.TrainJobStateFailed,
 	} {
 		t.Run("the state "+string(state)+" is stored", func(t *testing.T) {
 			got := ours.run(t, apiCase{create: job(""), status: "status: {state: " + string(state) + "}"})
@@ -114,7 +114,7 @@ func table(t *testing.T, s server) (columns []string, rows []metav1.TableRow) {
 	discovery, err := discovery.NewDiscoveryClientForConfig(s.config)
 	mustSucceed(t, "making a REST client", err)
 	data, err := discovery.RESTClient().Get().
-		AbsPath("/apis", trainerapi.GroupVersion.Group, trainerapi.GroupVersion.Version,
+		AbsPath("/apis", trainer.GroupVersion.Group, trainer.GroupVersion.Version,
 			"namespaces", metav1.NamespaceDefault, "trainjobs").
 		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(t.Context())
 	mustSucceed(t, "asking for a table", err)

@@ -14,19 +14,19 @@ import (
 	"sigs.k8s.io/randfill"
 
 	configapi "github.com/milepost-dev/milepost/controller/api/config/v1alpha1"
-	trainerapi "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 // kinds makes an empty object of ours for every kind that both sides have.
 var kinds = map[string]func() any{
 	"Configuration":               func() any { return &configapi.Configuration{} },
-	"ClusterTrainingRuntime":      func() any { return &trainerapi.ClusterTrainingRuntime{} },
-	"ClusterTrainingRuntimeList":  func() any { return &trainerapi.ClusterTrainingRuntimeList{} },
-	"TrainingRuntime":             func() any { return &trainerapi.TrainingRuntime{} },
-	"TrainingRuntimeList":         func() any { return &trainerapi.TrainingRuntimeList{} },
-	"TrainJob":                    func() any { return &trainerapi.TrainJob{} },
-	"TrainJobList":                func() any { return &trainerapi.TrainJobList{} },
-	"UpdateTrainJobStatusRequest": func() any { return &trainerapi.UpdateTrainJobStatusRequest{} },
+	"ClusterTrainingRuntime":      func() any { return &trainer.ClusterTrainingRuntime{} },
+	"ClusterTrainingRuntimeList":  func() any { return &trainer.ClusterTrainingRuntimeList{} },
+	"TrainingRuntime":             func() any { return &trainer.TrainingRuntime{} },
+	"TrainingRuntimeList":         func() any { return &trainer.TrainingRuntimeList{} },
+	"TrainJob":                    func() any { return &trainer.TrainJob{} },
+	"TrainJobList":                func() any { return &trainer.TrainJobList{} },
+	"UpdateTrainJobStatusRequest": func() any { return &trainer.UpdateTrainJobStatusRequest{} },
 }
 
 // ourAdditions are the fields that Milepost adds, by kind.
@@ -63,7 +63,7 @@ func fill(object any, seed int64, full bool) {
 	codecs := serializer.NewCodecFactory(runtime.NewScheme())
 	funcs := fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, func(serializer.CodecFactory) []any {
 		return []any{
-			func(status *trainerapi.TrainJobStatus, c randfill.Continue) {
+			func(status *trainer.TrainJobStatus, c randfill.Continue) {
 				c.FillNoCustom(status)
 				status.State = ""
 			},

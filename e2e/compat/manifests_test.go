@@ -18,7 +18,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	trainerapi "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 // manifest is one document of a YAML file of theirs.
@@ -70,7 +70,7 @@ func readManifests(path string) ([]manifest, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		var meta metav1.TypeMeta
-		if err := yaml.Unmarshal(document, &meta); err != nil || meta.GroupVersionKind().Group != trainerapi.GroupName {
+		if err := yaml.Unmarshal(document, &meta); err != nil || meta.GroupVersionKind().Group != trainer.GroupName {
 			continue // not an object, or not one of these
 		}
 		object, err := yaml.YAMLToJSONStrict(document)

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
-	trainerapi "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 // assetsVariable names the folder that holds kube-apiserver and etcd.
@@ -109,11 +109,11 @@ func parseObject(t *testing.T, text string) *unstructured.Unstructured {
 	if err := yaml.UnmarshalStrict([]byte(text), &object.Object); err != nil {
 		t.Fatalf("reading %.200s: %v", text, err)
 	}
-	object.SetAPIVersion(trainerapi.GroupVersion.String())
+	object.SetAPIVersion(trainer.GroupVersion.String())
 	if object.GetName() == "" {
 		object.SetName("sample")
 	}
-	if object.GetKind() != trainerapi.ClusterTrainingRuntimeKind {
+	if object.GetKind() != trainer.ClusterTrainingRuntimeKind {
 		object.SetNamespace(metav1.NamespaceDefault)
 	}
 	return object

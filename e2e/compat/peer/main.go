@@ -17,7 +17,7 @@ import (
 	"os"
 
 	configapi "github.com/kubeflow/trainer/v2/pkg/apis/config/v1alpha1"
-	trainerapi "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
 	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -45,13 +45,13 @@ type answer struct {
 
 var kinds = map[string]func() any{
 	"Configuration":               func() any { return &configapi.Configuration{} },
-	"ClusterTrainingRuntime":      func() any { return &trainerapi.ClusterTrainingRuntime{} },
-	"ClusterTrainingRuntimeList":  func() any { return &trainerapi.ClusterTrainingRuntimeList{} },
-	"TrainingRuntime":             func() any { return &trainerapi.TrainingRuntime{} },
-	"TrainingRuntimeList":         func() any { return &trainerapi.TrainingRuntimeList{} },
-	"TrainJob":                    func() any { return &trainerapi.TrainJob{} },
-	"TrainJobList":                func() any { return &trainerapi.TrainJobList{} },
-	"UpdateTrainJobStatusRequest": func() any { return &trainerapi.UpdateTrainJobStatusRequest{} },
+	"ClusterTrainingRuntime":      func() any { return &trainer.ClusterTrainingRuntime{} },
+	"ClusterTrainingRuntimeList":  func() any { return &trainer.ClusterTrainingRuntimeList{} },
+	"TrainingRuntime":             func() any { return &trainer.TrainingRuntime{} },
+	"TrainingRuntimeList":         func() any { return &trainer.TrainingRuntimeList{} },
+	"TrainJob":                    func() any { return &trainer.TrainJob{} },
+	"TrainJobList":                func() any { return &trainer.TrainJobList{} },
+	"UpdateTrainJobStatusRequest": func() any { return &trainer.UpdateTrainJobStatusRequest{} },
 }
 
 func main() {

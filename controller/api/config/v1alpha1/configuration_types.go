@@ -4,7 +4,7 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	componentbaseconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
+	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 )
 
 // Configuration is the manager's configuration file. Every field is optional.
@@ -20,7 +20,7 @@ type Configuration struct {
 	// leaderElection decides whether replicas agree on one that reconciles. Absent means that
 	// they do not, which is right for a single replica only.
 	// +optional
-	LeaderElection *componentbaseconfigv1alpha1.LeaderElectionConfiguration `json:"leaderElection,omitempty"`
+	LeaderElection *componentconfigv1alpha1.LeaderElectionConfiguration `json:"leaderElection,omitempty"`
 
 	// metrics is the metrics server.
 	// +optional

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	componentbaseconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
+	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 )
 
 // defaults is what an empty file means.
@@ -35,7 +35,7 @@ func defaults() *Configuration {
 func set() *Configuration {
 	return &Configuration{
 		Webhook: ControllerWebhook{Port: new(int32(1)), Host: new("localhost")},
-		LeaderElection: &componentbaseconfigv1alpha1.LeaderElectionConfiguration{
+		LeaderElection: &componentconfigv1alpha1.LeaderElectionConfiguration{
 			LeaderElect: new(true), LeaseDuration: metav1.Duration{Duration: 1},
 		},
 		Metrics: ControllerMetrics{BindAddress: "0", SecureServing: new(false), Auth: &MetricsAuth{Enabled: new(true)}},

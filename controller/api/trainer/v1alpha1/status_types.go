@@ -10,10 +10,11 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 type TrainJobState string
 
 const (
-	// TrainJobStateCreated means that the job was accepted and its pods are not all up yet.
+	// TrainJobStateCreated means that the job was accepted and its training pods are not all up
+	// yet.
 	TrainJobStateCreated TrainJobState = "Created"
 
-	// TrainJobStateRunning means that the pods of the job are up and working.
+	// TrainJobStateRunning means that all training pods have come up and the training goes on.
 	TrainJobStateRunning TrainJobState = "Running"
 
 	// TrainJobStateSuspended means that spec.suspend holds the job back.
@@ -55,11 +56,12 @@ type TrainJobStatus struct {
 	// +optional
 	TrainerStatus *TrainerStatus `json:"trainerStatus,omitempty"`
 
-	// state says in one word what the job is doing now. Created: accepted, its pods are not all
-	// up yet. Running: its pods are up and working. Suspended: spec.suspend holds it back.
-	// Blocked: objects it is made of could not be created, see its events. Complete: the
-	// training succeeded. Failed: it ended without success. The last two are final. It is absent
-	// until the controller has seen the job, and where another controller manages it.
+	// state says in one word what the job is doing now. Created: accepted, its training pods are
+	// not all up yet. Running: all of them have come up and the training goes on. Suspended:
+	// spec.suspend holds it back. Blocked: objects it is made of could not be created, see its
+	// events. Complete: the training succeeded. Failed: it ended without success. The last two
+	// are final. It is absent until the controller has seen the job, and where another
+	// controller manages it.
 	// +optional
 	State TrainJobState `json:"state,omitempty"`
 }

@@ -23,11 +23,12 @@ type TrainJobStatusApplyConfiguration struct {
 	// the first report and stays when the job ends. Only the status endpoint writes it, and
 	// only where the feature gate TrainJobStatus is on.
 	TrainerStatus *TrainerStatusApplyConfiguration `json:"trainerStatus,omitempty"`
-	// state says in one word what the job is doing now. Created: accepted, its pods are not all
-	// up yet. Running: its pods are up and working. Suspended: spec.suspend holds it back.
-	// Blocked: objects it is made of could not be created, see its events. Complete: the
-	// training succeeded. Failed: it ended without success. The last two are final. It is absent
-	// until the controller has seen the job, and where another controller manages it.
+	// state says in one word what the job is doing now. Created: accepted, its training pods are
+	// not all up yet. Running: all of them have come up and the training goes on. Suspended:
+	// spec.suspend holds it back. Blocked: objects it is made of could not be created, see its
+	// events. Complete: the training succeeded. Failed: it ended without success. The last two
+	// are final. It is absent until the controller has seen the job, and where another
+	// controller manages it.
 	State *trainerv1alpha1.TrainJobState `json:"state,omitempty"`
 }
 
