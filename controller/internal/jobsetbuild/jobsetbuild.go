@@ -20,7 +20,7 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	jobsetv1alpha2ac "sigs.k8s.io/jobset/client-go/applyconfiguration/jobset/v1alpha2"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/runtimeplan"
 )
 
@@ -28,7 +28,7 @@ import (
 const envStorageURI = "STORAGE_URI"
 
 // Build finishes the plan, which must not be used again, and returns the JobSet.
-func Build(plan *runtimeplan.Plan, job *trainerv1alpha1.TrainJob) (*jobsetv1alpha2ac.JobSetApplyConfiguration, error) {
+func Build(plan *runtimeplan.Plan, job *trainer.TrainJob) (*jobsetv1alpha2ac.JobSetApplyConfiguration, error) {
 	for i := range plan.PodSets {
 		podSet := &plan.PodSets[i]
 		setCounts(&plan.Spec.ReplicatedJobs[i], podSet)
@@ -45,10 +45,10 @@ func Build(plan *runtimeplan.Plan, job *trainerv1alpha1.TrainJob) (*jobsetv1alph
 }
 
 // OwnerReference makes the TrainJob the controller of what it is built from.
-func OwnerReference(job *trainerv1alpha1.TrainJob) *metav1ac.OwnerReferenceApplyConfiguration {
+func OwnerReference(job *trainer.TrainJob) *metav1ac.OwnerReferenceApplyConfiguration {
 	return metav1ac.OwnerReference().
-		WithAPIVersion(trainerv1alpha1.GroupVersion.String()).
-		WithKind(trainerv1alpha1.TrainJobKind).
+		WithAPIVersion(trainer.GroupVersion.String()).
+		WithKind(trainer.TrainJobKind).
 		WithName(job.Name).
 		WithUID(job.UID).
 		WithController(true).
@@ -62,9 +62,9 @@ func OwnerReference(job *trainerv1alpha1.TrainJob) *metav1ac.OwnerReferenceApply
 func setCounts(rJob *jobsetv1alpha2ac.ReplicatedJobApplyConfiguration, podSet *runtimeplan.PodSet) {
 	spec := rJob.Template.Spec
 	switch podSet.Ancestor {
-	case trainerv1alpha1.AncestorTrainer,
-		trainerv1alpha1.AncestorDatasetInitializer,
-		trainerv1alpha1.AncestorModelInitializer:
+	case trainer.AncestorTrainer,
+		trainer.AncestorDatasetInitializer,
+		trainer.AncestorModelInitializer:
 		rJob.WithReplicas(1)
 		spec.WithParallelism(podSet.Count).WithCompletions(podSet.Count)
 	default:
@@ -78,16 +78,16 @@ func fillCompletions(spec *batchv1ac.JobSpecApplyConfiguration, count int32) {
 	}
 }
 
-func fillIn(plan *runtimeplan.Plan, podSet *runtimeplan.PodSet, job *trainerv1alpha1.TrainJob) error {
+func fillIn(plan *runtimeplan.Plan, podSet *runtimeplan.PodSet, job *trainer.TrainJob) error {
 	switch podSet.Ancestor {
-	case trainerv1alpha1.AncestorTrainer:
+	case trainer.AncestorTrainer:
 		return fillTrainer(plan, podSet, job.Spec.Trainer)
-	case trainerv1alpha1.AncestorDatasetInitializer:
+	case trainer.AncestorDatasetInitializer:
 		if job.Spec.Initializer != nil && job.Spec.Initializer.Dataset != nil {
 			dataset := job.Spec.Initializer.Dataset
 			return fillInitializer(podSet, initializer{dataset.StorageUri, dataset.Env, dataset.SecretRef})
 		}
-	case trainerv1alpha1.AncestorModelInitializer:
+	case trainer.AncestorModelInitializer:
 		if job.Spec.Initializer != nil && job.Spec.Initializer.Model != nil {
 			model := job.Spec.Initializer.Model
 			return fillInitializer(podSet, initializer{model.StorageUri, model.Env, model.SecretRef})
@@ -96,21 +96,21 @@ func fillIn(plan *runtimeplan.Plan, podSet *runtimeplan.PodSet, job *trainerv1al
 	return nil
 }
 
-func fillTrainer(plan *runtimeplan.Plan, podSet *runtimeplan.PodSet, trainer *trainerv1alpha1.Trainer) error {
+func fillTrainer(plan *runtimeplan.Plan, podSet *runtimeplan.PodSet, spec *trainer.Trainer) error {
 	node := podSet.Container(runtimeplan.NodeContainer)
-	if trainer == nil || node == nil {
+	if spec == nil || node == nil {
 		return nil
 	}
-	if trainer.Image != nil {
-		node.WithImage(*trainer.Image)
+	if spec.Image != nil {
+		node.WithImage(*spec.Image)
 	}
-	if trainer.Command != nil {
-		node.Command = slices.Clone(trainer.Command)
+	if spec.Command != nil {
+		node.Command = slices.Clone(spec.Command)
 	}
-	if trainer.Args != nil {
-		node.Args = slices.Clone(trainer.Args)
+	if spec.Args != nil {
+		node.Args = slices.Clone(spec.Args)
 	}
-	env, err := toEnv(trainer.Env)
+	env, err := toEnv(spec.Env)
 	if err != nil {
 		return err
 	}

@@ -8,38 +8,38 @@
 package jobsetstatus
 
 import (
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 // Finished says that a TrainJob has ended, for good.
-func Finished(status *trainerv1alpha1.TrainJobStatus) bool {
-	return meta.IsStatusConditionTrue(status.Conditions, trainerv1alpha1.TrainJobComplete) ||
-		meta.IsStatusConditionTrue(status.Conditions, trainerv1alpha1.TrainJobFailed)
+func Finished(status *trainer.TrainJobStatus) bool {
+	return apimeta.IsStatusConditionTrue(status.Conditions, trainer.TrainJobComplete) ||
+		apimeta.IsStatusConditionTrue(status.Conditions, trainer.TrainJobFailed)
 }
 
 // Mirror copies the counts of the JobSet and, when it has ended, how. A TrainJob
 // that has ended before keeps its conditions: the first end is the one that
 // counts. generation is that of the TrainJob.
-func Mirror(status *trainerv1alpha1.TrainJobStatus, jobSet *jobsetv1alpha2.JobSet, generation int64) {
+func Mirror(status *trainer.TrainJobStatus, jobSet *jobsetv1alpha2.JobSet, generation int64) {
 	status.JobsStatus = jobsStatus(jobSet)
 	if Finished(status) {
 		return
 	}
 	ends := []struct{ from, to string }{
-		{string(jobsetv1alpha2.JobSetCompleted), trainerv1alpha1.TrainJobComplete},
-		{string(jobsetv1alpha2.JobSetFailed), trainerv1alpha1.TrainJobFailed},
+		{string(jobsetv1alpha2.JobSetCompleted), trainer.TrainJobComplete},
+		{string(jobsetv1alpha2.JobSetFailed), trainer.TrainJobFailed},
 	}
 	for _, end := range ends {
-		found := meta.FindStatusCondition(jobSet.Status.Conditions, end.from)
+		found := apimeta.FindStatusCondition(jobSet.Status.Conditions, end.from)
 		if found == nil || found.Status != metav1.ConditionTrue {
 			continue
 		}
-		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
 			Type:               end.to,
 			Status:             metav1.ConditionTrue,
 			ObservedGeneration: generation,
@@ -53,10 +53,10 @@ func Mirror(status *trainerv1alpha1.TrainJobStatus, jobSet *jobsetv1alpha2.JobSe
 
 // jobsStatus writes zeros too: published clients take a missing count for a
 // broken object.
-func jobsStatus(jobSet *jobsetv1alpha2.JobSet) []trainerv1alpha1.JobStatus {
-	var out []trainerv1alpha1.JobStatus
+func jobsStatus(jobSet *jobsetv1alpha2.JobSet) []trainer.JobStatus {
+	var out []trainer.JobStatus
 	for _, s := range jobSet.Status.ReplicatedJobsStatus {
-		out = append(out, trainerv1alpha1.JobStatus{
+		out = append(out, trainer.JobStatus{
 			Name:      s.Name,
 			Ready:     ptr.To(s.Ready),
 			Succeeded: ptr.To(s.Succeeded),

@@ -3,36 +3,36 @@
 package jobsetstatus
 
 import (
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 // State is the word that says what the TrainJob is doing, by its present spec and
 // conditions. jobSet is nil when there is none; blocked says that it could not be
 // made. The conditions must be up to date.
-func State(job *trainerv1alpha1.TrainJob, jobSet *jobsetv1alpha2.JobSet, blocked bool) trainerv1alpha1.TrainJobState {
+func State(job *trainer.TrainJob, jobSet *jobsetv1alpha2.JobSet, blocked bool) trainer.TrainJobState {
 	switch {
-	case meta.IsStatusConditionTrue(job.Status.Conditions, trainerv1alpha1.TrainJobFailed):
-		return trainerv1alpha1.TrainJobStateFailed
-	case meta.IsStatusConditionTrue(job.Status.Conditions, trainerv1alpha1.TrainJobComplete):
-		return trainerv1alpha1.TrainJobStateComplete
+	case apimeta.IsStatusConditionTrue(job.Status.Conditions, trainer.TrainJobFailed):
+		return trainer.TrainJobStateFailed
+	case apimeta.IsStatusConditionTrue(job.Status.Conditions, trainer.TrainJobComplete):
+		return trainer.TrainJobStateComplete
 	case blocked:
-		return trainerv1alpha1.TrainJobStateBlocked
+		return trainer.TrainJobStateBlocked
 	case ptr.Deref(job.Spec.Suspend, false):
-		return trainerv1alpha1.TrainJobStateSuspended
+		return trainer.TrainJobStateSuspended
 	case jobSet != nil && running(job.Status.State, jobSet):
-		return trainerv1alpha1.TrainJobStateRunning
+		return trainer.TrainJobStateRunning
 	}
-	return trainerv1alpha1.TrainJobStateCreated
+	return trainer.TrainJobStateCreated
 }
 
 // running needs every training pod to be up once. "Active" alone is not enough,
 // since JobSet counts pods that wait for a node or an image as active. After that
 // it is enough: one pod that starts again does not stop the training of the rest.
-func running(before trainerv1alpha1.TrainJobState, jobSet *jobsetv1alpha2.JobSet) bool {
+func running(before trainer.TrainJobState, jobSet *jobsetv1alpha2.JobSet) bool {
 	if ptr.Deref(jobSet.Spec.Suspend, false) {
 		return false
 	}
@@ -43,7 +43,7 @@ func running(before trainerv1alpha1.TrainJobState, jobSet *jobsetv1alpha2.JobSet
 		if s.Ready > 0 || s.Succeeded > 0 {
 			return true
 		}
-		if s.Active > 0 && before == trainerv1alpha1.TrainJobStateRunning {
+		if s.Active > 0 && before == trainer.TrainJobStateRunning {
 			return true
 		}
 	}
@@ -54,7 +54,7 @@ func trains(jobSet *jobsetv1alpha2.JobSet, rJob string) bool {
 	for i := range jobSet.Spec.ReplicatedJobs {
 		if jobSet.Spec.ReplicatedJobs[i].Name == rJob {
 			labels := jobSet.Spec.ReplicatedJobs[i].Template.Labels
-			return labels[trainerv1alpha1.LabelTrainJobAncestor] == trainerv1alpha1.AncestorTrainer
+			return labels[trainer.LabelTrainJobAncestor] == trainer.AncestorTrainer
 		}
 	}
 	return false

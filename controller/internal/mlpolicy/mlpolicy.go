@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/mlpolicy/jax"
 	"github.com/milepost-dev/milepost/controller/internal/mlpolicy/plain"
 	"github.com/milepost-dev/milepost/controller/internal/mlpolicy/torch"
@@ -37,7 +37,7 @@ var torchTune = []string{"tune", "run"}
 
 // Check returns an UnsupportedError when the runtime, or the TrainJob with it,
 // asks for something this version does not do. job may be nil.
-func Check(spec *trainerv1alpha1.TrainingRuntimeSpec, job *trainerv1alpha1.TrainJob) error {
+func Check(spec *trainer.TrainingRuntimeSpec, job *trainer.TrainJob) error {
 	if group := spec.PodGroupPolicy; group != nil && (group.Coscheduling != nil || group.Volcano != nil) {
 		return &UnsupportedError{Feature: "podGroupPolicy"}
 	}
@@ -55,7 +55,7 @@ func Check(spec *trainerv1alpha1.TrainingRuntimeSpec, job *trainerv1alpha1.Train
 
 // Apply lets the policy edit the plan. It returns an UnsupportedError as Check
 // does, or another error when the runtime or the TrainJob breaks a rule of it.
-func Apply(plan *runtimeplan.Plan, spec *trainerv1alpha1.TrainingRuntimeSpec, job *trainerv1alpha1.TrainJob) error {
+func Apply(plan *runtimeplan.Plan, spec *trainer.TrainingRuntimeSpec, job *trainer.TrainJob) error {
 	if err := Check(spec, job); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func Apply(plan *runtimeplan.Plan, spec *trainerv1alpha1.TrainingRuntimeSpec, jo
 }
 
 // Validate lists what the policy forbids in the TrainJob.
-func Validate(plan *runtimeplan.Plan, spec *trainerv1alpha1.TrainingRuntimeSpec, job *trainerv1alpha1.TrainJob) field.ErrorList {
+func Validate(plan *runtimeplan.Plan, spec *trainer.TrainingRuntimeSpec, job *trainer.TrainJob) field.ErrorList {
 	source := sourceOf(spec.MLPolicy)
 	switch {
 	case source.Torch != nil:
@@ -87,9 +87,9 @@ func Validate(plan *runtimeplan.Plan, spec *trainerv1alpha1.TrainingRuntimeSpec,
 	return nil
 }
 
-func sourceOf(policy *trainerv1alpha1.MLPolicy) trainerv1alpha1.MLPolicySource {
+func sourceOf(policy *trainer.MLPolicy) trainer.MLPolicySource {
 	if policy == nil {
-		return trainerv1alpha1.MLPolicySource{}
+		return trainer.MLPolicySource{}
 	}
 	return policy.MLPolicySource
 }

@@ -4,8 +4,8 @@
 // report: the address of the endpoint, the CA to trust and a token made out for
 // this TrainJob alone.
 //
-// It owns the edit of the pod template. It does not own the spelling of names
-// (reportlink), the CA ConfigMap (trainjob) or the endpoint.
+// It owns the edit of the pod template and the form of the CA ConfigMap. It does
+// not own the spelling of names (reportlink), any write or the endpoint.
 package reporterwiring
 
 import (
@@ -15,7 +15,7 @@ import (
 
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/reportlink"
 	"github.com/milepost-dev/milepost/controller/internal/runtimeplan"
 )
@@ -42,8 +42,8 @@ func (e Endpoint) Validate() error {
 // Wire edits every container, but no init container, of the first pod set that
 // trains. Values that the runtime gives to the same names are replaced.
 func Wire(plan *runtimeplan.Plan, endpoint Endpoint, namespace string) {
-	trainer := plan.FirstWithAncestor(trainerv1alpha1.AncestorTrainer)
-	if trainer == nil {
+	nodes := plan.FirstWithAncestor(trainer.AncestorTrainer)
+	if nodes == nil {
 		return
 	}
 	env := []corev1ac.EnvVarApplyConfiguration{
@@ -55,12 +55,12 @@ func Wire(plan *runtimeplan.Plan, endpoint Endpoint, namespace string) {
 		WithName(reportlink.VolumeName).
 		WithMountPath(reportlink.MountDir).
 		WithReadOnly(true)
-	for i := range trainer.Pod.Containers {
-		container := &trainer.Pod.Containers[i]
+	for i := range nodes.Pod.Containers {
+		container := &nodes.Pod.Containers[i]
 		runtimeplan.SetEnv(container, env...)
 		runtimeplan.SetVolumeMounts(container, *mount)
 	}
-	trainer.SetVolumes(*credentials(namespace, plan.TrainJob))
+	nodes.SetVolumes(*credentials(namespace, plan.TrainJob))
 }
 
 // credentials is one projected volume, so that token and CA are always of the

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 // ErrPredecessor says that an object still belongs to a deleted TrainJob of the
@@ -32,7 +32,7 @@ type NotFoundError struct {
 }
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("%s %q not found", trainerv1alpha1.Kind(e.Kind), e.Key.Name)
+	return fmt.Sprintf("%s %q not found", trainer.Kind(e.Kind), e.Key.Name)
 }
 
 // UnusableError says that no job can ever be made from a runtime as it is.

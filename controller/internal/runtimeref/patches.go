@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 // UnknownReplicatedJobError says that a patch names a replicated job that the
@@ -29,7 +29,7 @@ func (e *UnknownReplicatedJobError) Error() string {
 
 // mergePatches merges patches in their order, so that a later manager wins over
 // an earlier one.
-func mergePatches(template *trainerv1alpha1.JobSetTemplateSpec, patches []trainerv1alpha1.RuntimePatch) error {
+func mergePatches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) error {
 	for i := range patches {
 		if patches[i].TrainingRuntimeSpec == nil || patches[i].TrainingRuntimeSpec.Template == nil {
 			continue
@@ -49,7 +49,7 @@ func mergePatches(template *trainerv1alpha1.JobSetTemplateSpec, patches []traine
 	return nil
 }
 
-func mergeSpec(spec *jobsetv1alpha2.JobSetSpec, manager string, patch *trainerv1alpha1.JobSetSpecPatch) error {
+func mergeSpec(spec *jobsetv1alpha2.JobSetSpec, manager string, patch *trainer.JobSetSpecPatch) error {
 	order := make(map[string]int, len(spec.ReplicatedJobs))
 	for i := range spec.ReplicatedJobs {
 		order[spec.ReplicatedJobs[i].Name] = i
@@ -73,7 +73,7 @@ func mergeSpec(spec *jobsetv1alpha2.JobSetSpec, manager string, patch *trainerv1
 	return nil
 }
 
-func strategicMerge(spec jobsetv1alpha2.JobSetSpec, patch *trainerv1alpha1.JobSetSpecPatch) (jobsetv1alpha2.JobSetSpec, error) {
+func strategicMerge(spec jobsetv1alpha2.JobSetSpec, patch *trainer.JobSetSpecPatch) (jobsetv1alpha2.JobSetSpec, error) {
 	var merged jobsetv1alpha2.JobSetSpec
 	original, err := json.Marshal(spec)
 	if err != nil {
@@ -92,7 +92,7 @@ func strategicMerge(spec jobsetv1alpha2.JobSetSpec, patch *trainerv1alpha1.JobSe
 
 // keepLabelsAndAnnotations drops the rest of the metadata, which a patch may not
 // set: a name in a Job template, say, would make JobSet refuse the whole.
-func keepLabelsAndAnnotations(rJob *trainerv1alpha1.ReplicatedJobPatch) {
+func keepLabelsAndAnnotations(rJob *trainer.ReplicatedJobPatch) {
 	if rJob.Template == nil {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	jobsetv1alpha2ac "sigs.k8s.io/jobset/client-go/applyconfiguration/jobset/v1alpha2"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/runtimeplan"
 )
 
@@ -23,7 +23,7 @@ import (
 // changed.
 //
 // It returns an UnusableError when the template has no place for the trainer.
-func NewPlan(r *Runtime, job *trainerv1alpha1.TrainJob) (*runtimeplan.Plan, error) {
+func NewPlan(r *Runtime, job *trainer.TrainJob) (*runtimeplan.Plan, error) {
 	template := r.Spec.Template.DeepCopy()
 	if err := mergePatches(template, job.Spec.RuntimePatches); err != nil {
 		return nil, err
@@ -42,13 +42,13 @@ func NewPlan(r *Runtime, job *trainerv1alpha1.TrainJob) (*runtimeplan.Plan, erro
 	for i := range spec.ReplicatedJobs {
 		plan.PodSets = append(plan.PodSets, newPodSet(&spec.ReplicatedJobs[i], r.Spec.MLPolicy))
 	}
-	trainer := plan.FirstWithAncestor(trainerv1alpha1.AncestorTrainer)
-	if trainer == nil {
+	nodes := plan.FirstWithAncestor(trainer.AncestorTrainer)
+	if nodes == nil {
 		return nil, unusable(r, "none of its replicated jobs has the label %s: %s",
-			trainerv1alpha1.LabelTrainJobAncestor, trainerv1alpha1.AncestorTrainer)
+			trainer.LabelTrainJobAncestor, trainer.AncestorTrainer)
 	}
-	if trainer.Container(runtimeplan.NodeContainer) == nil {
-		return nil, unusable(r, "its replicated job %q has no container %q", trainer.Name, runtimeplan.NodeContainer)
+	if nodes.Container(runtimeplan.NodeContainer) == nil {
+		return nil, unusable(r, "its replicated job %q has no container %q", nodes.Name, runtimeplan.NodeContainer)
 	}
 	mergeTrainerResources(plan, job.Spec.Trainer)
 	return plan, nil
@@ -56,7 +56,7 @@ func NewPlan(r *Runtime, job *trainerv1alpha1.TrainJob) (*runtimeplan.Plan, erro
 
 // newPodSet also fills in the parts of a replicated job that an empty template
 // leaves out, so that nobody after it has to check for them.
-func newPodSet(rJob *jobsetv1alpha2ac.ReplicatedJobApplyConfiguration, policy *trainerv1alpha1.MLPolicy) runtimeplan.PodSet {
+func newPodSet(rJob *jobsetv1alpha2ac.ReplicatedJobApplyConfiguration, policy *trainer.MLPolicy) runtimeplan.PodSet {
 	rJob.Template = orNew(rJob.Template)
 	template := rJob.Template
 	template.ObjectMetaApplyConfiguration = orNew(template.ObjectMetaApplyConfiguration)
@@ -64,9 +64,9 @@ func newPodSet(rJob *jobsetv1alpha2ac.ReplicatedJobApplyConfiguration, policy *t
 	template.Spec.Template = orNew(template.Spec.Template)
 	template.Spec.Template.Spec = orNew(template.Spec.Template.Spec)
 
-	ancestor := template.Labels[trainerv1alpha1.LabelTrainJobAncestor]
+	ancestor := template.Labels[trainer.LabelTrainJobAncestor]
 	count := ptr.Deref(template.Spec.Parallelism, 1)
-	if ancestor == trainerv1alpha1.AncestorTrainer && policy != nil {
+	if ancestor == trainer.AncestorTrainer && policy != nil {
 		count = ptr.Deref(policy.NumNodes, 1)
 	}
 	return runtimeplan.PodSet{

@@ -10,23 +10,23 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/ptr"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/runtimeplan"
 )
 
 // mergeTrainerResources puts spec.trainer.resourcesPerNode over the resources of
 // the training containers, resource by resource: what the TrainJob does not name
 // stays as the runtime has it.
-func mergeTrainerResources(plan *runtimeplan.Plan, trainer *trainerv1alpha1.Trainer) {
-	if trainer == nil || trainer.ResourcesPerNode == nil {
+func mergeTrainerResources(plan *runtimeplan.Plan, spec *trainer.Trainer) {
+	if spec == nil || spec.ResourcesPerNode == nil {
 		return
 	}
 	for i := range plan.PodSets {
-		if plan.PodSets[i].Ancestor != trainerv1alpha1.AncestorTrainer {
+		if plan.PodSets[i].Ancestor != trainer.AncestorTrainer {
 			continue
 		}
 		if node := plan.PodSets[i].Container(runtimeplan.NodeContainer); node != nil {
-			node.Resources = mergeResources(node.Resources, trainer.ResourcesPerNode)
+			node.Resources = mergeResources(node.Resources, spec.ResourcesPerNode)
 		}
 	}
 }

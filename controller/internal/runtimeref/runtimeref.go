@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 // Runtime is a TrainingRuntime or a ClusterTrainingRuntime, whichever the
@@ -29,14 +29,14 @@ type Runtime struct {
 	// Meta is the metadata of the runtime.
 	Meta metav1.ObjectMeta
 	// Spec is the template and its policies.
-	Spec trainerv1alpha1.TrainingRuntimeSpec
+	Spec trainer.TrainingRuntimeSpec
 	// FromSnapshot says that the runtime was read from the snapshot of the job.
 	FromSnapshot bool
 }
 
 // Deprecated says that the runtime announces its own removal.
 func (r *Runtime) Deprecated() bool {
-	return r.Meta.Labels[trainerv1alpha1.LabelSupport] == trainerv1alpha1.SupportDeprecated
+	return r.Meta.Labels[trainer.LabelSupport] == trainer.SupportDeprecated
 }
 
 // Resolver finds runtimes.
@@ -53,7 +53,7 @@ type Resolver struct {
 //
 // Errors: UnsupportedKindError, NotFoundError, ErrPredecessor, or one that came
 // from the API server.
-func (r Resolver) Resolve(ctx context.Context, job *trainerv1alpha1.TrainJob) (*Runtime, error) {
+func (r Resolver) Resolve(ctx context.Context, job *trainer.TrainJob) (*Runtime, error) {
 	kind, err := kindOf(job.Spec.RuntimeRef)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (r Resolver) Resolve(ctx context.Context, job *trainerv1alpha1.TrainJob) (*
 }
 
 // Referenced returns the runtime that the reference names now. Errors as Resolve.
-func (r Resolver) Referenced(ctx context.Context, job *trainerv1alpha1.TrainJob) (*Runtime, error) {
+func (r Resolver) Referenced(ctx context.Context, job *trainer.TrainJob) (*Runtime, error) {
 	kind, err := kindOf(job.Spec.RuntimeRef)
 	if err != nil {
 		return nil, err
@@ -74,9 +74,9 @@ func (r Resolver) Referenced(ctx context.Context, job *trainerv1alpha1.TrainJob)
 	return r.referenced(ctx, job, kind)
 }
 
-func (r Resolver) referenced(ctx context.Context, job *trainerv1alpha1.TrainJob, kind string) (*Runtime, error) {
+func (r Resolver) referenced(ctx context.Context, job *trainer.TrainJob, kind string) (*Runtime, error) {
 	key := client.ObjectKey{Name: job.Spec.RuntimeRef.Name}
-	if kind == trainerv1alpha1.TrainingRuntimeKind {
+	if kind == trainer.TrainingRuntimeKind {
 		key.Namespace = job.Namespace
 	}
 	found, err := get(ctx, r.Cached, kind, key)
@@ -93,14 +93,14 @@ func (r Resolver) referenced(ctx context.Context, job *trainerv1alpha1.TrainJob,
 }
 
 func get(ctx context.Context, reader client.Reader, kind string, key client.ObjectKey) (*Runtime, error) {
-	if kind == trainerv1alpha1.TrainingRuntimeKind {
-		var found trainerv1alpha1.TrainingRuntime
+	if kind == trainer.TrainingRuntimeKind {
+		var found trainer.TrainingRuntime
 		if err := reader.Get(ctx, key, &found); err != nil {
 			return nil, err
 		}
 		return &Runtime{Kind: kind, Meta: found.ObjectMeta, Spec: *found.Spec.DeepCopy()}, nil
 	}
-	var found trainerv1alpha1.ClusterTrainingRuntime
+	var found trainer.ClusterTrainingRuntime
 	if err := reader.Get(ctx, key, &found); err != nil {
 		return nil, err
 	}
@@ -109,14 +109,14 @@ func get(ctx context.Context, reader client.Reader, kind string, key client.Obje
 
 // kindOf checks the group and kind of a reference. Absent ones are what the CRD
 // fills in, so that a job written before that default still resolves.
-func kindOf(ref trainerv1alpha1.RuntimeRef) (string, error) {
+func kindOf(ref trainer.RuntimeRef) (string, error) {
 	gk := schema.GroupKind{
-		Group: ptr.Deref(ref.APIGroup, trainerv1alpha1.GroupName),
-		Kind:  ptr.Deref(ref.Kind, trainerv1alpha1.ClusterTrainingRuntimeKind),
+		Group: ptr.Deref(ref.APIGroup, trainer.GroupName),
+		Kind:  ptr.Deref(ref.Kind, trainer.ClusterTrainingRuntimeKind),
 	}
 	switch gk {
-	case trainerv1alpha1.Kind(trainerv1alpha1.TrainingRuntimeKind),
-		trainerv1alpha1.Kind(trainerv1alpha1.ClusterTrainingRuntimeKind):
+	case trainer.Kind(trainer.TrainingRuntimeKind),
+		trainer.Kind(trainer.ClusterTrainingRuntimeKind):
 		return gk.Kind, nil
 	}
 	return "", &UnsupportedKindError{GroupKind: gk}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 const (
@@ -28,10 +28,10 @@ func SnapshotName(trainJob string) string {
 }
 
 // Snapshot is that ConfigMap, without its owner.
-func Snapshot(job *trainerv1alpha1.TrainJob, r *Runtime) (*corev1ac.ConfigMapApplyConfiguration, error) {
+func Snapshot(job *trainer.TrainJob, r *Runtime) (*corev1ac.ConfigMapApplyConfiguration, error) {
 	// Both kinds have the same form, so one type serves to write either.
-	kept := trainerv1alpha1.TrainingRuntime{
-		TypeMeta: metav1.TypeMeta{APIVersion: trainerv1alpha1.GroupVersion.String(), Kind: r.Kind},
+	kept := trainer.TrainingRuntime{
+		TypeMeta: metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: r.Kind},
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            r.Meta.Name,
 			Namespace:       r.Meta.Namespace,
@@ -51,7 +51,7 @@ func Snapshot(job *trainerv1alpha1.TrainJob, r *Runtime) (*corev1ac.ConfigMapApp
 }
 
 // snapshot returns nil when there is none yet.
-func (r Resolver) snapshot(ctx context.Context, job *trainerv1alpha1.TrainJob, kind string) (*Runtime, error) {
+func (r Resolver) snapshot(ctx context.Context, job *trainer.TrainJob, kind string) (*Runtime, error) {
 	if job.UID == "" {
 		return nil, nil // a job under admission, which nothing can belong to
 	}
@@ -73,29 +73,29 @@ func (r Resolver) snapshot(ctx context.Context, job *trainerv1alpha1.TrainJob, k
 	return found, nil
 }
 
-func checkOwner(kept *corev1.ConfigMap, job *trainerv1alpha1.TrainJob) error {
+func checkOwner(kept *corev1.ConfigMap, job *trainer.TrainJob) error {
 	owner := metav1.GetControllerOf(kept)
 	switch {
 	case owner != nil && owner.UID == job.UID:
 		return nil
-	case owner != nil && owner.Kind == trainerv1alpha1.TrainJobKind && owner.Name == job.Name:
+	case owner != nil && owner.Kind == trainer.TrainJobKind && owner.Name == job.Name:
 		return ErrPredecessor
 	}
 	return fmt.Errorf("a ConfigMap of this name exists and does not belong to the TrainJob")
 }
 
-func parseSnapshot(data map[string]string, job *trainerv1alpha1.TrainJob, kind string) (*Runtime, error) {
+func parseSnapshot(data map[string]string, job *trainer.TrainJob, kind string) (*Runtime, error) {
 	text, ok := data[snapshotKey]
 	if !ok {
 		return nil, fmt.Errorf("it has no key %q", snapshotKey)
 	}
-	var kept trainerv1alpha1.TrainingRuntime
+	var kept trainer.TrainingRuntime
 	if err := yaml.Unmarshal([]byte(text), &kept); err != nil {
 		return nil, fmt.Errorf("parsing key %q: %w", snapshotKey, err)
 	}
-	if gk := kept.GroupVersionKind().GroupKind(); gk != trainerv1alpha1.Kind(kind) || kept.Name != job.Spec.RuntimeRef.Name {
+	if gk := kept.GroupVersionKind().GroupKind(); gk != trainer.Kind(kind) || kept.Name != job.Spec.RuntimeRef.Name {
 		return nil, fmt.Errorf("it holds %s %q, the TrainJob names %s %q",
-			gk, kept.Name, trainerv1alpha1.Kind(kind), job.Spec.RuntimeRef.Name)
+			gk, kept.Name, trainer.Kind(kind), job.Spec.RuntimeRef.Name)
 	}
 	return &Runtime{Kind: kind, Meta: kept.ObjectMeta, Spec: kept.Spec, FromSnapshot: true}, nil
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 // Discovery tells which resources an API server has.
@@ -24,7 +24,7 @@ type Discovery interface {
 func CheckAPIs(ctx context.Context, discovery Discovery) error {
 	required := []struct{ groupVersion, resource, remedy string }{
 		{
-			trainerv1alpha1.GroupVersion.String(), "trainjobs",
+			trainer.GroupVersion.String(), "trainjobs",
 			"the CRDs of trainer.kubeflow.org are not installed; install the chart with crds.enabled=true",
 		},
 		{

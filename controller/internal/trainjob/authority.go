@@ -4,34 +4,21 @@ package trainjob
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/jobsetbuild"
-	"github.com/milepost-dev/milepost/controller/internal/reportlink"
-)
-
-const (
-	// labelRole marks the ConfigMaps that the cache has to know.
-	labelRole = "milepost.dev/role"
-	// roleAuthority is its value on the ConfigMap with the CA certificates.
-	roleAuthority = "report-ca"
-	// annotationDigest is the SHA-256 of what the ConfigMap holds, so that the
-	// cache can do without the content.
-	annotationDigest = "milepost.dev/digest"
+	"github.com/milepost-dev/milepost/controller/internal/reporterwiring"
 )
 
 // applyAuthority gives the TrainJob the CA certificates of today, in the ConfigMap
 // that its pods mount. It writes only when they changed.
-func (r *Reconciler) applyAuthority(ctx context.Context, job *trainerv1alpha1.TrainJob) error {
+func (r *Reconciler) applyAuthority(ctx context.Context, job *trainer.TrainJob) error {
 	if !r.config.ReportLink {
 		return nil
 	}
@@ -39,37 +26,32 @@ func (r *Reconciler) applyAuthority(ctx context.Context, job *trainerv1alpha1.Tr
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256([]byte(bundle))
-	digest := hex.EncodeToString(sum[:])
-	name := reportlink.CAConfigMapName(job.Name)
-	upToDate, err := r.hasAuthority(ctx, job, name, digest)
+	upToDate, err := r.hasAuthority(ctx, job, bundle)
 	if err != nil || upToDate {
 		return err
 	}
-	wanted := corev1ac.ConfigMap(name, job.Namespace).
-		WithLabels(map[string]string{labelRole: roleAuthority}).
-		WithAnnotations(map[string]string{annotationDigest: digest}).
-		WithOwnerReferences(jobsetbuild.OwnerReference(job)).
-		WithData(map[string]string{reportlink.CAConfigMapKey: bundle})
+	wanted := reporterwiring.Authority(job.Namespace, job.Name, bundle).
+		WithOwnerReferences(jobsetbuild.OwnerReference(job))
 	if err := r.client.Apply(ctx, wanted, fieldOwner, client.ForceOwnership); err != nil {
-		return fmt.Errorf("applying ConfigMap %q: %w", name, err)
+		return fmt.Errorf("applying ConfigMap %q: %w", *wanted.Name, err)
 	}
 	return nil
 }
 
-func (r *Reconciler) hasAuthority(ctx context.Context, job *trainerv1alpha1.TrainJob, name, digest string) (bool, error) {
+func (r *Reconciler) hasAuthority(ctx context.Context, job *trainer.TrainJob, bundle string) (bool, error) {
 	found := authorityMetadata()
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: job.Namespace, Name: name}, found)
+	key := client.ObjectKey{Namespace: job.Namespace, Name: reporterwiring.AuthorityName(job.Name)}
+	err := r.client.Get(ctx, key, found)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
+	if err == nil {
+		err = checkOwner(found, job)
+	}
 	if err != nil {
-		return false, fmt.Errorf("reading ConfigMap %q: %w", name, err)
+		return false, fmt.Errorf("reading ConfigMap %q: %w", key.Name, err)
 	}
-	if err := checkOwner(found, job); err != nil {
-		return false, fmt.Errorf("reading ConfigMap %q: %w", name, err)
-	}
-	return found.Annotations[annotationDigest] == digest, nil
+	return reporterwiring.HoldsAuthority(found.Annotations, bundle), nil
 }
 
 // authority is the bundle of CA certificates from the Secret, all of them: during

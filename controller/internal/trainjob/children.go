@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobsetv1alpha2ac "sigs.k8s.io/jobset/client-go/applyconfiguration/jobset/v1alpha2"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/jobsetbuild"
 	"github.com/milepost-dev/milepost/controller/internal/jobsetstatus"
 	"github.com/milepost-dev/milepost/controller/internal/mlpolicy"
@@ -59,8 +59,8 @@ func (r *Reconciler) create(ctx context.Context, a *attempt) error {
 // isCurrent asks the API server whether the TrainJob still is what the cache
 // says. A JobSet may vanish from the cache before the end it led to shows there;
 // making it again would train a second time.
-func (r *Reconciler) isCurrent(ctx context.Context, job *trainerv1alpha1.TrainJob) (bool, error) {
-	var now trainerv1alpha1.TrainJob
+func (r *Reconciler) isCurrent(ctx context.Context, job *trainer.TrainJob) (bool, error) {
+	var now trainer.TrainJob
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(job), &now); err != nil {
 		if apierrors.IsNotFound(err) {
 			return false, nil
@@ -77,7 +77,7 @@ type built struct {
 	snapshot *corev1ac.ConfigMapApplyConfiguration
 }
 
-func (r *Reconciler) build(ctx context.Context, job *trainerv1alpha1.TrainJob) (*built, error) {
+func (r *Reconciler) build(ctx context.Context, job *trainer.TrainJob) (*built, error) {
 	runtime, err := r.resolver.Resolve(ctx, job)
 	if err != nil {
 		return nil, fmt.Errorf("resolving runtime %q: %w", job.Spec.RuntimeRef.Name, err)

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/jobsetstatus"
 	"github.com/milepost-dev/milepost/controller/internal/logkeys"
 )
@@ -23,12 +23,12 @@ const messageDeadline = "TrainJob exceeded its active deadline"
 // deadline is when the job has to have ended, or zero when nothing counts: there
 // is no limit, or the job is suspended or has ended. The time runs from the last
 // resume, or else from the creation.
-func deadline(job *trainerv1alpha1.TrainJob) time.Time {
+func deadline(job *trainer.TrainJob) time.Time {
 	if job.Spec.ActiveDeadlineSeconds <= 0 || suspended(job.Spec.Suspend) || jobsetstatus.Finished(&job.Status) {
 		return time.Time{}
 	}
 	start := job.CreationTimestamp.Time
-	resumed := meta.FindStatusCondition(job.Status.Conditions, trainerv1alpha1.TrainJobSuspended)
+	resumed := apimeta.FindStatusCondition(job.Status.Conditions, trainer.TrainJobSuspended)
 	if resumed != nil && resumed.Status == metav1.ConditionFalse {
 		start = resumed.LastTransitionTime.Time
 	}
@@ -45,7 +45,7 @@ func enforceDeadline(a *attempt, now metav1.Time) time.Duration {
 	if left := end.Sub(now.Time); left > 0 {
 		return left
 	}
-	setFailed(a.job, trainerv1alpha1.TrainJobDeadlineExceededReason, messageDeadline, now)
+	setFailed(a.job, trainer.TrainJobDeadlineExceededReason, messageDeadline, now)
 	a.warnings = append(a.warnings, deadlineExceeded())
 	return 0
 }
@@ -54,8 +54,8 @@ func enforceDeadline(a *attempt, now metav1.Time) time.Duration {
 // the JobSet is gone, so that no error and no restart leaves pods running. A
 // JobSet that ended by itself stays, for its own time to live.
 func (r *Reconciler) cleanUp(ctx context.Context, a *attempt) error {
-	failed := meta.FindStatusCondition(a.job.Status.Conditions, trainerv1alpha1.TrainJobFailed)
-	if failed == nil || failed.Reason != trainerv1alpha1.TrainJobDeadlineExceededReason {
+	failed := apimeta.FindStatusCondition(a.job.Status.Conditions, trainer.TrainJobFailed)
+	if failed == nil || failed.Reason != trainer.TrainJobDeadlineExceededReason {
 		return nil
 	}
 	if a.jobSet == nil || !a.jobSet.DeletionTimestamp.IsZero() {

@@ -12,21 +12,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 // trainJobChanged lets through what can lead to work. A report changes
 // status.trainerStatus, and reports come in every few seconds from every job, so
 // that field alone never wakes the reconciler.
-func trainJobChanged() predicate.TypedPredicate[*trainerv1alpha1.TrainJob] {
-	return predicate.TypedFuncs[*trainerv1alpha1.TrainJob]{
-		UpdateFunc: func(e event.TypedUpdateEvent[*trainerv1alpha1.TrainJob]) bool {
+func trainJobChanged() predicate.TypedPredicate[*trainer.TrainJob] {
+	return predicate.TypedFuncs[*trainer.TrainJob]{
+		UpdateFunc: func(e event.TypedUpdateEvent[*trainer.TrainJob]) bool {
 			return differ(e.ObjectOld, e.ObjectNew)
 		},
 	}
 }
 
-func differ(before, after *trainerv1alpha1.TrainJob) bool {
+func differ(before, after *trainer.TrainJob) bool {
 	return before.UID != after.UID ||
 		before.Generation != after.Generation ||
 		!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||

@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/jobsetstatus"
 	"github.com/milepost-dev/milepost/controller/internal/logkeys"
 	"github.com/milepost-dev/milepost/controller/internal/runtimeref"
@@ -77,7 +77,7 @@ func NewReconciler(cl client.Client, live client.Reader, recorder record.EventRe
 // Reconcile brings one TrainJob a step further. The steps change a copy; what
 // they changed in its status is written once, and events go out only after that.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	var stored trainerv1alpha1.TrainJob
+	var stored trainer.TrainJob
 	if err := r.client.Get(ctx, req.NamespacedName, &stored); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -109,7 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // attempt is what one run of the steps knows and decides.
 type attempt struct {
 	// job is a copy of which only the status is changed.
-	job *trainerv1alpha1.TrainJob
+	job *trainer.TrainJob
 	// jobSet is the one that the TrainJob owns, or nil.
 	jobSet *jobsetv1alpha2.JobSet
 	// outdated says that the cache is behind, and what was read must not be
@@ -159,12 +159,12 @@ func (r *Reconciler) observe(ctx context.Context, a *attempt) error {
 
 // checkOwner returns ErrPredecessor when the object belongs to a deleted TrainJob
 // of the same name.
-func checkOwner(object metav1.Object, job *trainerv1alpha1.TrainJob) error {
+func checkOwner(object metav1.Object, job *trainer.TrainJob) error {
 	owner := metav1.GetControllerOf(object)
 	switch {
 	case owner != nil && owner.UID == job.UID:
 		return nil
-	case owner != nil && owner.Kind == trainerv1alpha1.TrainJobKind && owner.Name == job.Name:
+	case owner != nil && owner.Kind == trainer.TrainJobKind && owner.Name == job.Name:
 		return runtimeref.ErrPredecessor
 	}
 	return errors.New("it exists and does not belong to the TrainJob")
@@ -180,7 +180,7 @@ func conclude(a *attempt, err error, left time.Duration, now metav1.Time) (ctrl.
 		return ctrl.Result{RequeueAfter: soon}, nil
 	case err != nil && a.jobSet == nil && hopeless(err) != nil:
 		cause := hopeless(err)
-		setFailed(a.job, trainerv1alpha1.TrainJobRuntimeNotSupportedReason, cause.Error(), now)
+		setFailed(a.job, trainer.TrainJobRuntimeNotSupportedReason, cause.Error(), now)
 		a.warnings = append(a.warnings, runtimeNotSupported(cause))
 		err = nil
 	case err != nil:
@@ -213,8 +213,8 @@ func started(a *attempt) bool {
 	return a.jobSet != nil && (suspended(a.job.Spec.Suspend) || !suspended(a.jobSet.Spec.Suspend))
 }
 
-func managedElsewhere(job *trainerv1alpha1.TrainJob) bool {
-	return ptr.Deref(job.Spec.ManagedBy, trainerv1alpha1.ManagedByTrainJobController) != trainerv1alpha1.ManagedByTrainJobController
+func managedElsewhere(job *trainer.TrainJob) bool {
+	return ptr.Deref(job.Spec.ManagedBy, trainer.ManagedByTrainJobController) != trainer.ManagedByTrainJobController
 }
 
 func suspended(suspend *bool) bool {

@@ -23,8 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/jobsetstatus"
+	"github.com/milepost-dev/milepost/controller/internal/reporterwiring"
 )
 
 // ControllerName is the value of the label controller in the metrics.
@@ -47,7 +48,7 @@ func CacheOptions(certSecret types.NamespacedName) map[client.Object]cache.ByObj
 			},
 		},
 		&corev1.ConfigMap{}: {
-			Label: labels.SelectorFromSet(labels.Set{labelRole: roleAuthority}),
+			Label: labels.SelectorFromSet(labels.Set{reporterwiring.LabelRole: reporterwiring.RoleAuthority}),
 		},
 	}
 }
@@ -67,8 +68,8 @@ func SetupWithManager(mgr ctrl.Manager, config Config) error {
 			MaxConcurrentReconciles: config.MaxConcurrentReconciles,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, maxBackoff),
 		}).
-		WatchesRawSource(source.TypedKind(mgr.GetCache(), &trainerv1alpha1.TrainJob{},
-			&handler.TypedEnqueueRequestForObject[*trainerv1alpha1.TrainJob]{}, trainJobChanged())).
+		WatchesRawSource(source.TypedKind(mgr.GetCache(), &trainer.TrainJob{},
+			&handler.TypedEnqueueRequestForObject[*trainer.TrainJob]{}, trainJobChanged())).
 		Watches(&jobsetv1alpha2.JobSet{}, ownerHandler(mgr), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	if config.ReportLink {
 		b = b.
@@ -83,7 +84,7 @@ func SetupWithManager(mgr ctrl.Manager, config Config) error {
 }
 
 func ownerHandler(mgr ctrl.Manager) handler.EventHandler {
-	return handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &trainerv1alpha1.TrainJob{}, handler.OnlyControllerOwner())
+	return handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &trainer.TrainJob{}, handler.OnlyControllerOwner())
 }
 
 // unfinished lists the TrainJobs whose pods have to learn of new CA certificates.
@@ -91,7 +92,7 @@ func (r *Reconciler) unfinished(ctx context.Context, secret *corev1.Secret) []re
 	if client.ObjectKeyFromObject(secret) != r.config.CertSecret {
 		return nil
 	}
-	var jobs trainerv1alpha1.TrainJobList
+	var jobs trainer.TrainJobList
 	if err := r.client.List(ctx, &jobs, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "listing TrainJobs after a change of the CA certificates")
 		return nil

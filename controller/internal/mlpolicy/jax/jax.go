@@ -10,7 +10,7 @@ import (
 
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/runtimeplan"
 )
 
@@ -23,19 +23,19 @@ const (
 // Apply sets the JAX_* variables in the container node, whether or not the
 // TrainJob has a spec.trainer. A user may override them.
 func Apply(plan *runtimeplan.Plan) {
-	trainer := plan.FirstWithAncestor(trainerv1alpha1.AncestorTrainer)
-	if trainer == nil {
+	nodes := plan.FirstWithAncestor(trainer.AncestorTrainer)
+	if nodes == nil {
 		return
 	}
-	node := trainer.Container(runtimeplan.NodeContainer)
+	node := nodes.Container(runtimeplan.NodeContainer)
 	if node == nil {
 		return
 	}
 	port := strconv.Itoa(runtimeplan.TrainerPort)
 	runtimeplan.SetEnv(node,
-		runtimeplan.Env(envNumProcesses, strconv.Itoa(int(trainer.Count))),
+		runtimeplan.Env(envNumProcesses, strconv.Itoa(int(nodes.Count))),
 		runtimeplan.EnvPodIndex(envProcessID),
-		runtimeplan.Env(envCoordinatorAddress, net.JoinHostPort(plan.FirstPodHost(trainer), port)),
+		runtimeplan.Env(envCoordinatorAddress, net.JoinHostPort(plan.FirstPodHost(nodes), port)),
 	)
 	runtimeplan.AddPorts(node, *corev1ac.ContainerPort().WithContainerPort(runtimeplan.TrainerPort))
 }

@@ -9,13 +9,13 @@ package plain
 import (
 	"fmt"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/runtimeplan"
 )
 
 // Apply replaces the number of nodes of the runtime by spec.trainer.numNodes. It
 // returns an error when that is below 1.
-func Apply(plan *runtimeplan.Plan, job *trainerv1alpha1.TrainJob) error {
+func Apply(plan *runtimeplan.Plan, job *trainer.TrainJob) error {
 	if job.Spec.Trainer == nil || job.Spec.Trainer.NumNodes == nil {
 		return nil
 	}
@@ -23,6 +23,6 @@ func Apply(plan *runtimeplan.Plan, job *trainerv1alpha1.TrainJob) error {
 	if nodes < 1 {
 		return fmt.Errorf("spec.trainer.numNodes is %d, it must be at least 1", nodes)
 	}
-	plan.SetCount(trainerv1alpha1.AncestorTrainer, nodes)
+	plan.SetCount(trainer.AncestorTrainer, nodes)
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/runtimeplan"
 )
 
@@ -37,18 +37,18 @@ func reserved() []string {
 // Apply sets the PET_* variables in the container node and in the containers
 // that envInjection names, whether or not the TrainJob has a spec.trainer. It
 // returns an error when envInjection names a container that is not there.
-func Apply(plan *runtimeplan.Plan, policy *trainerv1alpha1.TorchMLPolicySource, job *trainerv1alpha1.TrainJob) error {
-	trainer := plan.FirstWithAncestor(trainerv1alpha1.AncestorTrainer)
-	if trainer == nil {
+func Apply(plan *runtimeplan.Plan, policy *trainer.TorchMLPolicySource, job *trainer.TrainJob) error {
+	nodes := plan.FirstWithAncestor(trainer.AncestorTrainer)
+	if nodes == nil {
 		return nil
 	}
 	plan.ReservedEnv.Insert(reserved()...)
-	node := trainer.Container(runtimeplan.NodeContainer)
+	node := nodes.Container(runtimeplan.NodeContainer)
 	env := []corev1ac.EnvVarApplyConfiguration{
-		runtimeplan.Env(envNumNodes, strconv.Itoa(int(trainer.Count))),
+		runtimeplan.Env(envNumNodes, strconv.Itoa(int(nodes.Count))),
 		runtimeplan.Env(envNumProcPerNode, numProcPerNode(job.Spec.Trainer, node)),
 		runtimeplan.EnvPodIndex(envNodeRank),
-		runtimeplan.Env(envMasterAddr, plan.FirstPodHost(trainer)),
+		runtimeplan.Env(envMasterAddr, plan.FirstPodHost(nodes)),
 		runtimeplan.Env(envMasterPort, strconv.Itoa(runtimeplan.TrainerPort)),
 	}
 	if node != nil {
@@ -67,9 +67,9 @@ func Apply(plan *runtimeplan.Plan, policy *trainerv1alpha1.TorchMLPolicySource, 
 
 // numProcPerNode is what the TrainJob says, or else one process for each GPU,
 // which torchrun counts itself, or else one for each CPU.
-func numProcPerNode(trainer *trainerv1alpha1.Trainer, node *corev1ac.ContainerApplyConfiguration) string {
-	if trainer != nil && trainer.NumProcPerNode != nil {
-		return strconv.Itoa(int(*trainer.NumProcPerNode))
+func numProcPerNode(spec *trainer.Trainer, node *corev1ac.ContainerApplyConfiguration) string {
+	if spec != nil && spec.NumProcPerNode != nil {
+		return strconv.Itoa(int(*spec.NumProcPerNode))
 	}
 	if runtimeplan.GPUs(node) > 0 {
 		return auto
@@ -79,7 +79,7 @@ func numProcPerNode(trainer *trainerv1alpha1.Trainer, node *corev1ac.ContainerAp
 
 // Validate refuses a user's value for a PET_* variable and envInjection of
 // containers that are not there.
-func Validate(plan *runtimeplan.Plan, policy *trainerv1alpha1.TorchMLPolicySource, job *trainerv1alpha1.TrainJob) field.ErrorList {
+func Validate(plan *runtimeplan.Plan, policy *trainer.TorchMLPolicySource, job *trainer.TrainJob) field.ErrorList {
 	var errs field.ErrorList
 	for _, target := range targets(policy) {
 		if find(plan, target) == nil {
@@ -111,7 +111,7 @@ func (t target) notFound() string {
 	return fmt.Sprintf("envInjection target podSet %q container %q not found in runtime template", t.job, t.container)
 }
 
-func targets(policy *trainerv1alpha1.TorchMLPolicySource) []target {
+func targets(policy *trainer.TorchMLPolicySource) []target {
 	if policy.EnvInjection == nil {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/runtimeplan"
 )
 
@@ -33,18 +33,18 @@ func reserved() []string {
 // TrainJob has a spec.trainer. There is one worker for each GPU or, without
 // GPUs, for each node.
 func Apply(plan *runtimeplan.Plan) {
-	trainer := plan.FirstWithAncestor(trainerv1alpha1.AncestorTrainer)
-	if trainer == nil {
+	nodes := plan.FirstWithAncestor(trainer.AncestorTrainer)
+	if nodes == nil {
 		return
 	}
 	plan.ReservedEnv.Insert(reserved()...)
-	node := trainer.Container(runtimeplan.NodeContainer)
+	node := nodes.Container(runtimeplan.NodeContainer)
 	if node == nil {
 		return
 	}
-	workers := int64(trainer.Count) * max(1, runtimeplan.GPUs(node))
+	workers := int64(nodes.Count) * max(1, runtimeplan.GPUs(node))
 	runtimeplan.SetEnv(node,
-		runtimeplan.Env(envTrackerURI, plan.FirstPodHost(trainer)),
+		runtimeplan.Env(envTrackerURI, plan.FirstPodHost(nodes)),
 		runtimeplan.Env(envTrackerPort, strconv.Itoa(runtimeplan.TrainerPort)),
 		runtimeplan.EnvPodIndex(envTaskID),
 		runtimeplan.Env(envNumWorker, strconv.FormatInt(workers, 10)),
@@ -53,7 +53,7 @@ func Apply(plan *runtimeplan.Plan) {
 }
 
 // Validate refuses a user's value for a DMLC_* variable set here.
-func Validate(job *trainerv1alpha1.TrainJob) field.ErrorList {
+func Validate(job *trainer.TrainJob) field.ErrorList {
 	if job.Spec.Trainer == nil {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 // JobSet builds a JobSet.
@@ -19,7 +19,7 @@ type JobSet struct {
 // MakeJobSet starts with a JobSet whose replicated job "node" trains.
 func MakeJobSet(namespace, name string) *JobSet {
 	b := &JobSet{obj: jobsetv1alpha2.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}}
-	return b.Job("node", trainerv1alpha1.AncestorTrainer)
+	return b.Job("node", trainer.AncestorTrainer)
 }
 
 // Obj returns a copy of what was built.
@@ -28,7 +28,7 @@ func (b *JobSet) Obj() *jobsetv1alpha2.JobSet { return b.obj.DeepCopy() }
 // Job appends a replicated job without containers.
 func (b *JobSet) Job(name, ancestor string) *JobSet {
 	rJob := jobsetv1alpha2.ReplicatedJob{Name: name, Replicas: 1}
-	rJob.Template.Labels = map[string]string{trainerv1alpha1.LabelTrainJobAncestor: ancestor}
+	rJob.Template.Labels = map[string]string{trainer.LabelTrainJobAncestor: ancestor}
 	b.obj.Spec.ReplicatedJobs = append(b.obj.Spec.ReplicatedJobs, rJob)
 	return b
 }

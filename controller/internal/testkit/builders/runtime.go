@@ -7,21 +7,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 // Runtime builds a TrainingRuntime or a ClusterTrainingRuntime.
 type Runtime struct {
 	meta metav1.ObjectMeta
-	spec trainerv1alpha1.TrainingRuntimeSpec
+	spec trainer.TrainingRuntimeSpec
 }
 
 // MakeRuntime starts with a runtime whose replicated job "node" trains in a
 // container "node", on one node, without a framework.
 func MakeRuntime(name string) *Runtime {
 	r := MakeEmptyRuntime(name)
-	r.spec.MLPolicy = &trainerv1alpha1.MLPolicy{}
-	return r.Job("node", trainerv1alpha1.AncestorTrainer, MakeContainer("node"))
+	r.spec.MLPolicy = &trainer.MLPolicy{}
+	return r.Job("node", trainer.AncestorTrainer, MakeContainer("node"))
 }
 
 // MakeEmptyRuntime starts with a runtime that has no replicated job.
@@ -38,7 +38,7 @@ func MakeContainer(name string) corev1.Container {
 func (b *Runtime) Job(name, ancestor string, containers ...corev1.Container) *Runtime {
 	rJob := jobsetv1alpha2.ReplicatedJob{Name: name, Replicas: 1}
 	if ancestor != "" {
-		rJob.Template.Labels = map[string]string{trainerv1alpha1.LabelTrainJobAncestor: ancestor}
+		rJob.Template.Labels = map[string]string{trainer.LabelTrainJobAncestor: ancestor}
 	}
 	rJob.Template.Spec.Template.Spec.Containers = containers
 	b.spec.Template.Spec.ReplicatedJobs = append(b.spec.Template.Spec.ReplicatedJobs, rJob)
@@ -49,7 +49,7 @@ func (b *Runtime) Job(name, ancestor string, containers ...corev1.Container) *Ru
 func (b *Runtime) Initializers() *Runtime {
 	trainers := b.spec.Template.Spec.ReplicatedJobs
 	b.spec.Template.Spec.ReplicatedJobs = nil
-	for _, name := range []string{trainerv1alpha1.AncestorDatasetInitializer, trainerv1alpha1.AncestorModelInitializer} {
+	for _, name := range []string{trainer.AncestorDatasetInitializer, trainer.AncestorModelInitializer} {
 		container := MakeContainer(name)
 		container.VolumeMounts = []corev1.VolumeMount{{Name: "initializer", MountPath: "/workspace"}}
 		b.Job(name, name, container)
@@ -63,33 +63,33 @@ func (b *Runtime) NumNodes(n int32) *Runtime { b.policy().NumNodes = &n; return 
 
 // Torch makes it a PyTorch runtime. Each target is a replicated job and one
 // container of it that gets the variables too.
-func (b *Runtime) Torch(targets ...trainerv1alpha1.EnvInjectionTarget) *Runtime {
-	b.policy().Torch = &trainerv1alpha1.TorchMLPolicySource{}
+func (b *Runtime) Torch(targets ...trainer.EnvInjectionTarget) *Runtime {
+	b.policy().Torch = &trainer.TorchMLPolicySource{}
 	if len(targets) > 0 {
-		b.policy().Torch.EnvInjection = &trainerv1alpha1.EnvInjection{Targets: targets}
+		b.policy().Torch.EnvInjection = &trainer.EnvInjection{Targets: targets}
 	}
 	return b
 }
 
 // JAX makes it a JAX runtime.
-func (b *Runtime) JAX() *Runtime { b.policy().JAX = &trainerv1alpha1.JAXMLPolicySource{}; return b }
+func (b *Runtime) JAX() *Runtime { b.policy().JAX = &trainer.JAXMLPolicySource{}; return b }
 
 // XGBoost makes it an XGBoost runtime.
 func (b *Runtime) XGBoost() *Runtime {
-	b.policy().XGBoost = &trainerv1alpha1.XGBoostMLPolicySource{}
+	b.policy().XGBoost = &trainer.XGBoostMLPolicySource{}
 	return b
 }
 
 // MPI makes it an MPI runtime.
-func (b *Runtime) MPI() *Runtime { b.policy().MPI = &trainerv1alpha1.MPIMLPolicySource{}; return b }
+func (b *Runtime) MPI() *Runtime { b.policy().MPI = &trainer.MPIMLPolicySource{}; return b }
 
 // Flux makes it a Flux runtime.
-func (b *Runtime) Flux() *Runtime { b.policy().Flux = &trainerv1alpha1.FluxMLPolicySource{}; return b }
+func (b *Runtime) Flux() *Runtime { b.policy().Flux = &trainer.FluxMLPolicySource{}; return b }
 
 // PodGroup asks for gang scheduling.
 func (b *Runtime) PodGroup() *Runtime {
-	b.spec.PodGroupPolicy = &trainerv1alpha1.PodGroupPolicy{
-		PodGroupPolicySource: trainerv1alpha1.PodGroupPolicySource{Coscheduling: &trainerv1alpha1.CoschedulingPodGroupPolicySource{}},
+	b.spec.PodGroupPolicy = &trainer.PodGroupPolicy{
+		PodGroupPolicySource: trainer.PodGroupPolicySource{Coscheduling: &trainer.CoschedulingPodGroupPolicySource{}},
 	}
 	return b
 }
@@ -130,20 +130,20 @@ func (b *Runtime) EditNode(edit func(*corev1.Container)) *Runtime {
 }
 
 // Cluster returns the ClusterTrainingRuntime.
-func (b *Runtime) Cluster() *trainerv1alpha1.ClusterTrainingRuntime {
-	return &trainerv1alpha1.ClusterTrainingRuntime{ObjectMeta: *b.meta.DeepCopy(), Spec: *b.spec.DeepCopy()}
+func (b *Runtime) Cluster() *trainer.ClusterTrainingRuntime {
+	return &trainer.ClusterTrainingRuntime{ObjectMeta: *b.meta.DeepCopy(), Spec: *b.spec.DeepCopy()}
 }
 
 // Namespaced returns the TrainingRuntime.
-func (b *Runtime) Namespaced(namespace string) *trainerv1alpha1.TrainingRuntime {
+func (b *Runtime) Namespaced(namespace string) *trainer.TrainingRuntime {
 	meta := *b.meta.DeepCopy()
 	meta.Namespace = namespace
-	return &trainerv1alpha1.TrainingRuntime{ObjectMeta: meta, Spec: *b.spec.DeepCopy()}
+	return &trainer.TrainingRuntime{ObjectMeta: meta, Spec: *b.spec.DeepCopy()}
 }
 
-func (b *Runtime) policy() *trainerv1alpha1.MLPolicy {
+func (b *Runtime) policy() *trainer.MLPolicy {
 	if b.spec.MLPolicy == nil {
-		b.spec.MLPolicy = &trainerv1alpha1.MLPolicy{}
+		b.spec.MLPolicy = &trainer.MLPolicy{}
 	}
 	return b.spec.MLPolicy
 }

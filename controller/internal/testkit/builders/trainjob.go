@@ -15,34 +15,34 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 // TrainJob builds a TrainJob.
 type TrainJob struct {
-	obj trainerv1alpha1.TrainJob
+	obj trainer.TrainJob
 }
 
 // MakeTrainJob starts with a TrainJob that names the ClusterTrainingRuntime
 // "runtime", with the defaults of the CRD.
 func MakeTrainJob(namespace, name string) *TrainJob {
-	return &TrainJob{obj: trainerv1alpha1.TrainJob{
-		TypeMeta:   metav1.TypeMeta{APIVersion: trainerv1alpha1.GroupVersion.String(), Kind: trainerv1alpha1.TrainJobKind},
+	return &TrainJob{obj: trainer.TrainJob{
+		TypeMeta:   metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: trainer.TrainJobKind},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec: trainerv1alpha1.TrainJobSpec{
-			RuntimeRef: trainerv1alpha1.RuntimeRef{
+		Spec: trainer.TrainJobSpec{
+			RuntimeRef: trainer.RuntimeRef{
 				Name:     "runtime",
-				APIGroup: ptr.To(trainerv1alpha1.GroupName),
-				Kind:     ptr.To(trainerv1alpha1.ClusterTrainingRuntimeKind),
+				APIGroup: ptr.To(trainer.GroupName),
+				Kind:     ptr.To(trainer.ClusterTrainingRuntimeKind),
 			},
 			Suspend:   ptr.To(false),
-			ManagedBy: ptr.To(trainerv1alpha1.ManagedByTrainJobController),
+			ManagedBy: ptr.To(trainer.ManagedByTrainJobController),
 		},
 	}}
 }
 
 // Obj returns a copy of what was built.
-func (b *TrainJob) Obj() *trainerv1alpha1.TrainJob { return b.obj.DeepCopy() }
+func (b *TrainJob) Obj() *trainer.TrainJob { return b.obj.DeepCopy() }
 
 // UID sets metadata.uid.
 func (b *TrainJob) UID(uid types.UID) *TrainJob { b.obj.UID = uid; return b }
@@ -73,7 +73,7 @@ func (b *TrainJob) RuntimeKind(group, kind string) *TrainJob {
 
 // NamespacedRuntime names a TrainingRuntime.
 func (b *TrainJob) NamespacedRuntime(name string) *TrainJob {
-	return b.Runtime(name).RuntimeKind(trainerv1alpha1.GroupName, trainerv1alpha1.TrainingRuntimeKind)
+	return b.Runtime(name).RuntimeKind(trainer.GroupName, trainer.TrainingRuntimeKind)
 }
 
 // Suspend sets spec.suspend.
@@ -125,33 +125,33 @@ func (b *TrainJob) Limit(name corev1.ResourceName, quantity string) *TrainJob {
 }
 
 // Dataset sets spec.initializer.dataset.
-func (b *TrainJob) Dataset(dataset trainerv1alpha1.DatasetInitializer) *TrainJob {
+func (b *TrainJob) Dataset(dataset trainer.DatasetInitializer) *TrainJob {
 	b.initializer().Dataset = &dataset
 	return b
 }
 
 // Model sets spec.initializer.model.
-func (b *TrainJob) Model(model trainerv1alpha1.ModelInitializer) *TrainJob {
+func (b *TrainJob) Model(model trainer.ModelInitializer) *TrainJob {
 	b.initializer().Model = &model
 	return b
 }
 
 // Patch adds a patch of the JobSet template to spec.runtimePatches.
-func (b *TrainJob) Patch(manager string, template trainerv1alpha1.JobSetTemplatePatch) *TrainJob {
-	b.obj.Spec.RuntimePatches = append(b.obj.Spec.RuntimePatches, trainerv1alpha1.RuntimePatch{
+func (b *TrainJob) Patch(manager string, template trainer.JobSetTemplatePatch) *TrainJob {
+	b.obj.Spec.RuntimePatches = append(b.obj.Spec.RuntimePatches, trainer.RuntimePatch{
 		Manager:             manager,
-		TrainingRuntimeSpec: &trainerv1alpha1.TrainingRuntimeSpecPatch{Template: &template},
+		TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &template},
 	})
 	return b
 }
 
 // PodPatch adds a patch of the pods of one replicated job to spec.runtimePatches.
-func (b *TrainJob) PodPatch(manager, replicatedJob string, pod trainerv1alpha1.PodSpecPatch) *TrainJob {
-	return b.Patch(manager, trainerv1alpha1.JobSetTemplatePatch{
-		Spec: &trainerv1alpha1.JobSetSpecPatch{ReplicatedJobs: []trainerv1alpha1.ReplicatedJobPatch{{
+func (b *TrainJob) PodPatch(manager, replicatedJob string, pod trainer.PodSpecPatch) *TrainJob {
+	return b.Patch(manager, trainer.JobSetTemplatePatch{
+		Spec: &trainer.JobSetSpecPatch{ReplicatedJobs: []trainer.ReplicatedJobPatch{{
 			Name: replicatedJob,
-			Template: &trainerv1alpha1.JobTemplatePatch{Spec: &trainerv1alpha1.JobSpecPatch{
-				Template: &trainerv1alpha1.PodTemplatePatch{Spec: &pod},
+			Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{
+				Template: &trainer.PodTemplatePatch{Spec: &pod},
 			}},
 		}}},
 	})
@@ -166,23 +166,23 @@ func (b *TrainJob) Condition(kind string, status metav1.ConditionStatus, reason 
 }
 
 // State sets status.state.
-func (b *TrainJob) State(state trainerv1alpha1.TrainJobState) *TrainJob {
+func (b *TrainJob) State(state trainer.TrainJobState) *TrainJob {
 	b.obj.Status.State = state
 	return b
 }
 
 // Progress sets status.trainerStatus.
 func (b *TrainJob) Progress(percent int32, at time.Time) *TrainJob {
-	b.obj.Status.TrainerStatus = &trainerv1alpha1.TrainerStatus{
+	b.obj.Status.TrainerStatus = &trainer.TrainerStatus{
 		ProgressPercentage: &percent,
 		LastUpdatedTime:    metav1.NewTime(at),
 	}
 	return b
 }
 
-func (b *TrainJob) trainer() *trainerv1alpha1.Trainer {
+func (b *TrainJob) trainer() *trainer.Trainer {
 	if b.obj.Spec.Trainer == nil {
-		b.obj.Spec.Trainer = &trainerv1alpha1.Trainer{}
+		b.obj.Spec.Trainer = &trainer.Trainer{}
 	}
 	return b.obj.Spec.Trainer
 }
@@ -194,9 +194,9 @@ func (b *TrainJob) resources() *corev1.ResourceRequirements {
 	return b.trainer().ResourcesPerNode
 }
 
-func (b *TrainJob) initializer() *trainerv1alpha1.Initializer {
+func (b *TrainJob) initializer() *trainer.Initializer {
 	if b.obj.Spec.Initializer == nil {
-		b.obj.Spec.Initializer = &trainerv1alpha1.Initializer{}
+		b.obj.Spec.Initializer = &trainer.Initializer{}
 	}
 	return b.obj.Spec.Initializer
 }

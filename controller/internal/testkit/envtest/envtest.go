@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainerv1alpha1 "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
 // EnvAssets names the environment variable with the folder that holds the
@@ -142,7 +142,7 @@ func NewScheme() (*apiruntime.Scheme, error) {
 	scheme := apiruntime.NewScheme()
 	err := errors.Join(
 		clientgoscheme.AddToScheme(scheme),
-		trainerv1alpha1.AddToScheme(scheme),
+		trainer.AddToScheme(scheme),
 		jobsetv1alpha2.AddToScheme(scheme),
 	)
 	if err != nil {
