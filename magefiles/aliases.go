@@ -7,6 +7,7 @@ package main
 // Aliases are the short names of the targets used most.
 var Aliases = map[string]any{
 	"build":    Build.All,
+	"e2e":      E2e.All,
 	"generate": Gen.All,
 	"lint":     Lint.All,
 	"test":     Test.All,

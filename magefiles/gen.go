@@ -11,6 +11,7 @@ import (
 
 	"github.com/magefile/mage/mg"
 
+	"github.com/milepost-dev/milepost/magefiles/internal/apidoc"
 	"github.com/milepost-dev/milepost/magefiles/internal/gentable"
 )
 
@@ -55,6 +56,12 @@ func generation() gentable.Table {
 				Outputs: []string{"controller/api/applyconfiguration/**/*.go"},
 			},
 			reportAPI("types"), reportAPI("spec"), reportAPI("server"), reportAPI("client"),
+			{
+				Name:    "docs-report-api",
+				Inputs:  []string{reportDocument},
+				Run:     reportReference,
+				Outputs: []string{reportPage},
+			},
 		},
 	}
 }
@@ -65,6 +72,7 @@ const (
 	goHeader       = "api/boilerplate.go.txt"   // below controller
 	yamlHeader     = "api/boilerplate.yaml.txt" // below controller
 	jobSetSpec     = "sigs.k8s.io/jobset/api/jobset/v1alpha2.JobSetSpec@sigs.k8s.io/jobset/client-go/applyconfiguration/jobset/v1alpha2"
+	reportPage     = "docs/content/reference/report-api.md"
 	reportDocument = "openapi/report/v1alpha1/openapi.yaml"
 )
 
@@ -86,6 +94,11 @@ func reportAPI(part string) gentable.Task {
 		},
 		Outputs: []string{reportAPIDir + "/" + part + ".gen.go"},
 	}
+}
+
+// reportReference makes the reference page of the report API.
+func reportReference(context.Context) error {
+	return apidoc.Page{Document: reportDocument, Source: reportDocument, Weight: 1}.Write(reportPage)
 }
 
 // repositoryFiles lists what is tracked, and what is new and not ignored.

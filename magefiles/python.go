@@ -5,6 +5,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -14,15 +15,17 @@ import (
 	"github.com/milepost-dev/milepost/magefiles/internal/testcount"
 )
 
-// pythonCheck is a check in Python, counted as one.
+// pythonCheck is a set of tests in Python.
 type pythonCheck struct {
 	name    string
 	modules []string // what must be importable
-	args    []string // what python3 runs, in the root of the repository
+	folder  string   // where unittest finds the tests
 }
 
 // pythonChecks are skipped by name where Python or one of the modules is missing.
-var pythonChecks = []pythonCheck{}
+var pythonChecks = []pythonCheck{
+	{name: "Python examples", modules: []string{"numpy", "requests", "sklearn"}, folder: "docs/examples/python/tests"},
+}
 
 // python is the interpreter: $MILEPOST_PYTHON, else python3 on the PATH.
 func python() string {
@@ -59,13 +62,16 @@ func (c pythonCheck) missing(ctx context.Context) string {
 }
 
 func (c pythonCheck) run(ctx context.Context) testcount.Result {
-	said, err := run.Cmd{}.Output(ctx, python(), c.args...)
+	var said bytes.Buffer
+	cmd := run.Cmd{Env: []string{"PYTHONDONTWRITEBYTECODE=1"}, Stdout: &said, Stderr: &said}
+	err := cmd.Run(ctx, python(), "-m", "unittest", "discover", "--start-directory", c.folder)
+	result := testcount.Unittest(said.String(), err == nil)
 	if err != nil {
-		fmt.Printf("%s\nFAIL  %s: %v\n", said, c.name, err)
-		return testcount.Result{Failed: 1}
+		fmt.Printf("%sFAIL  %s: %v\n", &said, c.name, err)
+		return result
 	}
-	fmt.Println("ok   ", c.name)
-	return testcount.Result{Passed: 1}
+	fmt.Printf("ok    %s  %d passed\n", c.name, result.Passed)
+	return result
 }
 
 // absent is the result of a check that something is missing for.
