@@ -125,12 +125,12 @@ type delivery struct {
 func (g *groupRun) report(ctx context.Context, c *client, d delivery) {
 	v := verdict{final: d.final}
 	job := g.run.jobs.index[g.Targets[d.target].Job]
-	var sequence uint32
-	if time.Now().After(d.deadline) {
+	r := report{at: time.Now(), base: g.run.Sequence, final: d.final}
+	if r.at.After(d.deadline) {
 		v.err = &failure{failedExpired, errors.New("no client was free in time")}
 	} else {
-		sequence = g.run.jobs.counts[job].Add(1)
-		c.body = appendBody(c.body[:0], report{at: time.Now(), sequence: sequence, final: d.final})
+		r.step = g.run.jobs.counts[job].Add(1)
+		c.body = appendBody(c.body[:0], r)
 		g.deliver(ctx, c, d, &v)
 	}
 	done := time.Now()
@@ -143,7 +143,7 @@ func (g *groupRun) report(ctx context.Context, c *client, d delivery) {
 		if d.final {
 			final = 1
 		}
-		g.run.history.add(record{Job: job, Sequence: sequence, Final: final, At: done.UnixNano()})
+		g.run.history.add(record{Job: job, Sequence: r.sequence(), Final: final, At: done.UnixNano()})
 	}
 	if v.err != nil && kindOf(v.err) == failedConnect {
 		sleepUntil(ctx, done.Add(refusedPause))

@@ -20,10 +20,14 @@ const pythonTime = "2006-01-02T15:04:05.000000+00:00"
 
 // report is the content of one report.
 type report struct {
-	at       time.Time
-	sequence uint32 // counts the reports of the job from 1
-	final    bool
+	at    time.Time
+	step  uint32 // counts the reports of the job from 1
+	base  uint32 // added to the step in SequenceMetric
+	final bool
 }
+
+// sequence is the value of SequenceMetric.
+func (r report) sequence() uint32 { return r.base + r.step }
 
 // progress rises with the reports and reaches 100 with the final one only, as in the published
 // clients.
@@ -32,13 +36,13 @@ func (r report) progress() int64 {
 	if r.final {
 		return 100
 	}
-	return min(99, int64(r.sequence)/perPercent)
+	return min(99, int64(r.step)/perPercent)
 }
 
 // appendBody writes the JSON that published clients send: six metrics, spaces behind colons and
 // commas.
 func appendBody(b []byte, r report) []byte {
-	step := float64(r.sequence)
+	step := float64(r.step)
 	b = append(b, `{"trainerStatus": {"lastUpdatedTime": "`...)
 	b = r.at.UTC().AppendFormat(b, pythonTime)
 	b = append(b, `", "progressPercentage": `...)
@@ -52,11 +56,11 @@ func appendBody(b []byte, r report) []byte {
 	b = append(b, `"}, {"name": "learning_rate", "value": "`...)
 	b = strconv.AppendFloat(b, 5e-05*(1-step/totalSteps), 'g', -1, 64)
 	b = append(b, `"}, {"name": "`+SequenceMetric+`", "value": "`...)
-	b = strconv.AppendUint(b, uint64(r.sequence), 10)
+	b = strconv.AppendUint(b, uint64(r.sequence()), 10)
 	b = append(b, `"}, {"name": "total_steps", "value": "`...)
 	b = strconv.AppendInt(b, totalSteps, 10)
 	b = append(b, `"}, {"name": "current_epoch", "value": "`...)
-	b = strconv.AppendFloat(b, float64(r.sequence/10)/10, 'f', 2, 64)
+	b = strconv.AppendFloat(b, float64(r.step/10)/10, 'f', 2, 64)
 	return append(b, `"}]}}`...)
 }
 
@@ -64,7 +68,7 @@ func remainingSeconds(r report) int64 {
 	if r.final {
 		return 0
 	}
-	return max(1, 3600-int64(r.sequence))
+	return max(1, 3600-int64(r.step))
 }
 
 // requestHead is the part of a request that stays the same for all reports of a target, up to the

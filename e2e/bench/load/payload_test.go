@@ -23,19 +23,19 @@ func TestAppendBody(t *testing.T) {
 		wantETA      float64
 	}{
 		"the first report starts at 0 percent": {
-			report:   report{at: time.Date(2026, 12, 1, 0, 44, 41, 197448999, time.UTC), sequence: 1},
+			report:   report{at: time.Date(2026, 12, 1, 0, 44, 41, 197448999, time.UTC), step: 1, base: 70},
 			wantTime: "2026-12-01T00:44:41.197448+00:00", wantProgress: 0, wantETA: 3599,
 		},
 		"a time elsewhere is written in UTC": {
-			report:   report{at: time.Date(2026, 12, 1, 1, 0, 0, 0, time.FixedZone("CET", 3600)), sequence: 900},
+			report:   report{at: time.Date(2026, 12, 1, 1, 0, 0, 0, time.FixedZone("CET", 3600)), step: 900},
 			wantTime: "2026-12-01T00:00:00.000000+00:00", wantProgress: 45, wantETA: 2700,
 		},
 		"progress stays below 100 until the final report": {
-			report:   report{at: time.Unix(0, 0), sequence: 4_000_000_000},
+			report:   report{at: time.Unix(0, 0), step: 4_000_000_000, base: 1},
 			wantTime: "1970-01-01T00:00:00.000000+00:00", wantProgress: 99, wantETA: 1,
 		},
 		"the final report says 100 percent and nothing left": {
-			report:   report{at: time.Unix(0, 0), sequence: 7, final: true},
+			report:   report{at: time.Unix(0, 0), step: 7, final: true},
 			wantTime: "1970-01-01T00:00:00.000000+00:00", wantProgress: 100, wantETA: 0,
 		},
 	}
@@ -70,7 +70,7 @@ func TestAppendBody(t *testing.T) {
 			if diff := cmp.Diff(wantNames, names); diff != "" {
 				t.Errorf("metrics (-want +got):\n%s", diff)
 			}
-			if want := strconv.Itoa(int(tc.report.sequence)); values[SequenceMetric] != want {
+			if want := strconv.Itoa(int(tc.report.base + tc.report.step)); values[SequenceMetric] != want {
 				t.Errorf("metric %s = %s, want %s", SequenceMetric, values[SequenceMetric], want)
 			}
 		})

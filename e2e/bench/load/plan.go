@@ -63,6 +63,7 @@ type Plan struct {
 	Duration   time.Duration `json:"duration"`   // measured
 	Timeout    time.Duration `json:"timeout"`    // after which a client gives a report up
 	Seed       uint64        `json:"seed"`       // of jitter and of the moments at which jobs end
+	Sequence   uint32        `json:"sequence"`   // numbers above this one are given to the reports of each job
 	Groups     []Group       `json:"groups"`
 	History    string        `json:"history,omitempty"` // file that receives every accepted report
 }

@@ -13,6 +13,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/pem"
 	"fmt"
 	"math/big"
@@ -168,3 +169,6 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 func encode(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
+
+// Base64 is the certificate of the authority as objects of Kubernetes carry it.
+func (a *Authority) Base64() string { return base64.StdEncoding.EncodeToString(a.pem) }

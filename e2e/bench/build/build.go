@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package build compiles the two managers that a benchmark compares.
+//
+// It owns where the results lie: upstream's in the cache, by version, since it never changes; ours
+// where the caller says, since it always does. It does not own the programs of Kubernetes, which
+// e2e/infra/binaries builds.
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/milepost-dev/milepost/e2e/infra/binaries"
+)
+
+const (
+	upstreamModule  = "github.com/kubeflow/trainer/v2"
+	upstreamProgram = "trainer-controller-manager"
+)
+
+// Root is the root of the repository around the current folder.
+func Root() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("looking for the repository: %w", err)
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		_, err := os.Stat(filepath.Join(dir, "go.work"))
+		if err == nil {
+			return dir, nil
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("looking for the repository: %w", err)
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no go.work in %s or above it: run this inside the repository", start)
+		}
+	}
+}
+
+// Upstream is a build of upstream's manager.
+type Upstream struct {
+	Path    string // program
+	Version string
+	Module  string // folder with the module's manifests
+}
+
+// BuildUpstream compiles upstream's manager from its module, once for each version.
+func BuildUpstream(ctx context.Context, progress io.Writer) (Upstream, error) {
+	root, err := Root()
+	if err != nil {
+		return Upstream{}, err
+	}
+	pinned := filepath.Join(root, "e2e", "bench", "upstream", "module")
+	version, err := goTool(ctx, pinned, progress, "list", "-m", "-f", "{{.Version}} {{.Dir}}", upstreamModule)
+	if err != nil {
+		return Upstream{}, err
+	}
+	u := Upstream{}
+	u.Version, u.Module, _ = strings.Cut(version, " ")
+	if u.Module == "" { // not downloaded yet
+		if _, err := goTool(ctx, pinned, progress, "mod", "download", upstreamModule); err != nil {
+			return Upstream{}, err
+		}
+		if u.Module, err = goTool(ctx, pinned, progress, "list", "-m", "-f", "{{.Dir}}", upstreamModule); err != nil {
+			return Upstream{}, err
+		}
+	}
+	cache, err := binaries.CacheDir()
+	if err != nil {
+		return Upstream{}, err
+	}
+	u.Path = filepath.Join(cache, "bin", upstreamProgram+"-"+u.Version, upstreamProgram)
+	if _, err := os.Stat(u.Path); err == nil {
+		return u, nil
+	}
+	_, _ = fmt.Fprintf(progress, "building %s %s, only this once; takes about 70 s on two idle cores\n", upstreamProgram, u.Version)
+	return u, compile(ctx, pinned, u.Path, upstreamModule+"/cmd/"+upstreamProgram, progress)
+}
+
+// Milepost compiles our manager into dir and returns its path.
+func Milepost(ctx context.Context, dir string, progress io.Writer) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "manager")
+	return path, compile(ctx, filepath.Join(root, "controller"), path, "./cmd/manager", progress)
+}
+
+// compile builds into a temporary file and renames it, so that an interrupted build leaves nothing
+// that looks finished.
+func compile(ctx context.Context, dir, target, pkg string, progress io.Writer) error {
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return fmt.Errorf("building %s: %w", pkg, err)
+	}
+	unfinished := fmt.Sprintf("%s.%d.tmp", target, os.Getpid())
+	defer func() { _ = os.Remove(unfinished) }() // absent after success
+	if _, err := goTool(ctx, dir, progress, "build", "-trimpath", "-ldflags=-s -w", "-o", unfinished, pkg); err != nil {
+		return err
+	}
+	return os.Rename(unfinished, target)
+}
+
+// goTool runs the go command in a module, without the workspace, and returns what it printed.
+func goTool(ctx context.Context, dir string, progress io.Writer, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, "go", args...)
+	command.Dir = dir
+	command.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
+	command.Stderr = progress
+	out, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("running go %s in %s: %w", args[0], dir, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
