@@ -9,6 +9,7 @@ import (
 
 	"github.com/milepost-dev/milepost/e2e/infra"
 	"github.com/milepost-dev/milepost/e2e/infra/modules"
+	"github.com/milepost-dev/milepost/e2e/infra/smoke"
 )
 
 func newUpCommand() *cobra.Command {
@@ -64,6 +65,24 @@ func newStatusCommand() *cobra.Command {
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), "ready")
 			return err
+		},
+	}
+}
+
+func newSmokeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "smoke",
+		Short: "Check that the cluster can do what the end-to-end suites rely on",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cluster, err := infra.New(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			if err := cluster.Up(cmd.Context()); err != nil {
+				return err
+			}
+			return smoke.Run(cmd.Context(), cluster, cmd.ErrOrStderr())
 		},
 	}
 }

@@ -39,6 +39,7 @@ func newRootCommand() *cobra.Command {
 		newKubeconfigCommand(),
 		newLoadImageCommand(),
 		newDumpCommand(),
+		newSmokeCommand(),
 		newBinariesCommand(),
 	)
 	return root

@@ -41,15 +41,6 @@ func New(progress io.Writer) (*Builder, error) {
 // Cache is the folder of everything that is kept between runs.
 func (b *Builder) Cache() string { return b.cache }
 
-// ModuleFolder is where the module that provides name is pinned.
-func (b *Builder) ModuleFolder(name string) (string, error) {
-	program, err := Lookup(name)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(b.modules, program.Folder), nil
-}
-
 // Version is the version name is pinned to.
 func (b *Builder) Version(name string) (string, error) {
 	program, err := Lookup(name)

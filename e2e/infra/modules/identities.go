@@ -13,6 +13,7 @@ import (
 // Names of keys that are not named after a component.
 const (
 	authority      = "ca"
+	frontProxy     = "front-proxy-ca"
 	serviceAccount = "service-account"
 	kubeletClient  = "kubelet-client"
 	admin          = "admin"
@@ -57,6 +58,15 @@ func (l layout) writeIdentities(now time.Time) error {
 		return err
 	}
 	if err := ca.write(l.certificate(authority), l.key(authority)); err != nil {
+		return err
+	}
+	// Nothing holds a certificate of this one; without it the components keep
+	// asking for the authority of aggregated API servers and log an error each time.
+	front, err := newAuthority(frontProxy, now)
+	if err != nil {
+		return err
+	}
+	if err := front.write(l.certificate(frontProxy), l.key(frontProxy)); err != nil {
 		return err
 	}
 	pairs := map[string]pair{}
