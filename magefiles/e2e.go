@@ -18,7 +18,10 @@ import (
 // E2e runs the end-to-end suites on a real cluster.
 type E2e mg.Namespace
 
-// All runs every suite on a cluster built from Go modules [root], or on that of $KUBECONFIG.
+// clusterVariable names the kubeconfig of a cluster to use instead of one of our own.
+const clusterVariable = "MILEPOST_E2E_KUBECONFIG"
+
+// All runs every suite on a cluster built from Go modules [root], or on that of $MILEPOST_E2E_KUBECONFIG.
 func (E2e) All(ctx context.Context) error { return runE2e(ctx, "./e2e/suites/...") }
 
 // Suite runs one suite, a folder of e2e/suites, like All does [root].
@@ -26,7 +29,7 @@ func (E2e) Suite(ctx context.Context, name string) error { return runE2e(ctx, ".
 
 // runE2e runs suites one after the other, since they share a cluster, and shows all they say.
 func runE2e(ctx context.Context, packages string) error {
-	if os.Getenv("KUBECONFIG") == "" {
+	if os.Getenv(clusterVariable) == "" {
 		if err := needNode("e2e"); err != nil {
 			return err
 		}
