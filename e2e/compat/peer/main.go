@@ -11,6 +11,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand"
@@ -65,9 +66,11 @@ func serve(in io.Reader, out io.Writer) error {
 	requests, answers := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
 	for {
 		var req request
-		if err := requests.Decode(&req); err == io.EOF {
+		err := requests.Decode(&req)
+		if errors.Is(err, io.EOF) {
 			return nil
-		} else if err != nil {
+		}
+		if err != nil {
 			return fmt.Errorf("reading a request: %w", err)
 		}
 		if err := answers.Encode(handle(req)); err != nil {

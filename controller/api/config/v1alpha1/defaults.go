@@ -34,8 +34,6 @@ func RegisterDefaults(scheme *runtime.Scheme) error {
 
 // SetDefaults_Configuration fills in what the file leaves out. A value that is there is kept,
 // zero numbers included. leaderElection and tls stay absent when they are absent.
-//
-//nolint:revive,staticcheck // the name that Kubernetes gives to defaulting functions
 func SetDefaults_Configuration(cfg *Configuration) {
 	defaultTo(&cfg.Webhook.Port, DefaultWebhookPort)
 	defaultText(&cfg.Metrics.BindAddress, DefaultMetricsBindAddress)

@@ -23,7 +23,7 @@ type DatasetInitializer struct {
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')",message="storageUri may be empty, or it must be a valid URI (scheme://...)"
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
-	StorageUri *string `json:"storageUri,omitempty"` //nolint:revive,staticcheck // the Go name is part of the compatible API
+	StorageUri *string `json:"storageUri,omitempty"`
 
 	// env adds environment variables to those of the runtime's container, at most 128.
 	// +listType=map
@@ -46,7 +46,7 @@ type ModelInitializer struct {
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')",message="storageUri may be empty, or it must be a valid URI (scheme://...)"
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
-	StorageUri *string `json:"storageUri,omitempty"` //nolint:revive,staticcheck // the Go name is part of the compatible API
+	StorageUri *string `json:"storageUri,omitempty"`
 
 	// env adds environment variables to those of the runtime's container, at most 128.
 	// +listType=map
