@@ -73,33 +73,39 @@ var loading = map[string][]string{
 }
 
 func (p *page) collect(n *html.Node) {
-	attributes := map[string]string{}
-	for _, a := range n.Attr {
-		attributes[a.Key] = a.Val
-	}
-	if id := attributes["id"]; id != "" {
-		p.ids = append(p.ids, id)
-	}
-	if style := attributes["style"]; style != "" {
-		p.styles = append(p.styles, style)
-	}
-	switch {
-	case n.Type == html.ElementNode && n.Data == "a" && attributes["href"] != "":
-		p.links = append(p.links, attributes["href"])
-	case n.Type == html.ElementNode && n.Data == "link" && attributes["rel"] != "canonical":
-		p.loads = append(p.loads, attributes["href"])
-	case n.Type == html.ElementNode && n.Data == "style" && n.FirstChild != nil:
-		p.styles = append(p.styles, n.FirstChild.Data)
-	case n.Type == html.ElementNode:
-		for _, name := range loading[n.Data] {
-			if value := attributes[name]; value != "" {
-				p.loads = append(p.loads, value)
-			}
-		}
+	if n.Type == html.ElementNode {
+		p.element(n)
 	}
 	for child := range n.ChildNodes() {
 		p.collect(child)
 	}
+}
+
+func (p *page) element(n *html.Node) {
+	attributes := map[string]string{}
+	for _, a := range n.Attr {
+		attributes[a.Key] = a.Val
+	}
+	p.ids = appendText(p.ids, attributes["id"])
+	p.styles = appendText(p.styles, attributes["style"])
+	switch {
+	case n.Data == "a":
+		p.links = appendText(p.links, attributes["href"])
+	case n.Data == "link" && attributes["rel"] != "canonical":
+		p.loads = appendText(p.loads, attributes["href"])
+	case n.Data == "style" && n.FirstChild != nil:
+		p.styles = appendText(p.styles, n.FirstChild.Data)
+	}
+	for _, name := range loading[n.Data] {
+		p.loads = appendText(p.loads, attributes[name])
+	}
+}
+
+func appendText(list []string, text string) []string {
+	if text == "" {
+		return list
+	}
+	return append(list, text)
 }
 
 func checkPage(site fs.FS, pages map[string]page, name string) (problems []error) {
