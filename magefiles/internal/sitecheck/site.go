@@ -68,7 +68,7 @@ func readPages(site fs.FS) (pages map[string]page, problems []error) {
 
 // loading names the attribute by which an element makes a browser fetch something.
 var loading = map[string][]string{
-	"script": {"src"}, "img": {"src", "srcset"}, "iframe": {"src"}, "source": {"src", "srcset"}, "video": {"src", "poster"},
+	"script": {"src"}, "img": {"src"}, "iframe": {"src"}, "source": {"src"}, "video": {"src", "poster"},
 	"audio": {"src"}, "embed": {"src"}, "object": {"data"}, "track": {"src"}, "use": {"href"}, "image": {"href"},
 }
 
@@ -98,6 +98,10 @@ func (p *page) element(n *html.Node) {
 	}
 	for _, name := range loading[n.Data] {
 		p.loads = appendText(p.loads, attributes[name])
+	}
+	for candidate := range strings.SplitSeq(attributes["srcset"], ",") {
+		address, _, _ := strings.Cut(strings.TrimSpace(candidate), " ")
+		p.loads = appendText(p.loads, address)
 	}
 }
 

@@ -61,6 +61,10 @@ func TestSite(t *testing.T) {
 			files:   map[string]string{"index.html": `<img src="gone.png">`},
 			wantErr: "refers to gone.png, which is not there",
 		},
+		"a picture for other screens from another host": {
+			files:   map[string]string{"index.html": `<img src="x.png" srcset="x.png 1x, https://cdn.test/x.png 2x">`, "x.png": ""},
+			wantErr: "loads https://cdn.test/x.png",
+		},
 		"an empty site": {files: map[string]string{}, wantErr: "no page"},
 	}
 	for name, tc := range cases {
