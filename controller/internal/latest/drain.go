@@ -86,7 +86,7 @@ func (s *Store) working(p report.Pending) *entry {
 }
 
 func (s *Store) settle(e *entry, version uint64, a answer) {
-	e.taken = 0
+	e.taken, e.attempts = 0, 0
 	e.settled = version
 	e.release(version, a)
 	if !e.dirty() {
@@ -109,6 +109,7 @@ func (s *Store) Retry(p report.Pending, after time.Duration) {
 		return
 	}
 	e.taken = 0
+	e.attempts++
 	if e.newest.Final() {
 		e.hurried = time.Time{} // its turn did not count
 	}

@@ -45,6 +45,8 @@ type entry struct {
 	written *report.Report
 	// shown tells that something is stored for the job.
 	shown bool
+	// attempts counts the failed tries since the job was last stored.
+	attempts int
 	// hurried is when the job last came first with a final report.
 	hurried time.Time
 
@@ -78,7 +80,7 @@ func (e *entry) dirty() bool { return e.version > e.settled }
 func (e *entry) pending() report.Pending {
 	return report.Pending{
 		Job: e.job, JobUID: e.uid, From: e.from, Report: e.newest,
-		Version: e.version, Since: e.since, Written: e.written,
+		Version: e.version, Since: e.since, Attempts: e.attempts, Written: e.written,
 	}
 }
 

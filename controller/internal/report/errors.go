@@ -21,6 +21,9 @@ var (
 	ErrNotStored = errors.New("report is not stored yet")
 	// ErrUnavailable: the question could not be decided now (503).
 	ErrUnavailable = errors.New("service is not available at present")
+	// ErrConflict: what is stored changed since it was read. Between writer and
+	// store only; no caller sees it.
+	ErrConflict = errors.New("stored value changed meanwhile")
 	// ErrTooMany: the caller or the server is over its share (429).
 	ErrTooMany = errors.New("too many requests")
 )

@@ -19,6 +19,8 @@ type Pending struct {
 	Version uint64
 	// Since is when the oldest change that is not yet stored was accepted.
 	Since time.Time
+	// Attempts counts the tries that failed since the job was last stored.
+	Attempts int
 	// Written is what this process stored last for the job; nil when nothing.
 	Written *Report
 }
