@@ -29,15 +29,18 @@ func newExecCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := cluster.Command(cmd.Context(), "true").Err; err != nil {
+				return err // before a build of minutes
+			}
 			program, err := pinned(cmd.Context(), line[0])
 			if err != nil {
 				return err
 			}
-			// Become the command, so that signals, terminal and exit code are its own.
 			command := cluster.Command(cmd.Context(), program, line[1:]...)
 			if command.Err != nil {
 				return command.Err
 			}
+			// Become the command, so that signals, terminal and exit code are its own.
 			return fmt.Errorf("running %s: %w", line[0], syscall.Exec(command.Path, command.Args, command.Env))
 		},
 	}

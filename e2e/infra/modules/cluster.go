@@ -63,7 +63,8 @@ func (c *Cluster) Kubeconfig() string { return c.layout.kubeconfig(admin) }
 func (c *Cluster) Logs() string { return c.layout.logs() }
 
 // Command prepares a command that runs inside the cluster's network, with
-// KUBECONFIG set and kubectl and ctr on its PATH.
+// KUBECONFIG set and kubectl and ctr on its PATH. Its Err says so if there is
+// no cluster.
 func (c *Cluster) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	line := append([]string{"--net=" + c.layout.networkNamespace(), "--", name}, args...)
 	command := exec.CommandContext(ctx, "nsenter", line...)
@@ -73,7 +74,21 @@ func (c *Cluster) Command(ctx context.Context, name string, args ...string) *exe
 		"CONTAINERD_NAMESPACE="+imageNamespace,
 		"PATH="+c.layout.path("bin")+":"+os.Getenv("PATH"),
 	)
+	if command.Err == nil {
+		command.Err = c.reachable()
+	}
 	return command
+}
+
+// reachable says why a command could not enter the cluster, better than nsenter would.
+func (c *Cluster) reachable() error {
+	if err := CheckMachine(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(c.layout.networkNamespace()); err != nil {
+		return fmt.Errorf("cluster %s is not running, start it with `go tool mage cluster:up`", c.layout.name)
+	}
+	return nil
 }
 
 // LoadImage makes the image of an archive available to pods.

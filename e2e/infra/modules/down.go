@@ -12,7 +12,7 @@ import (
 // Down removes the cluster and everything it has left on the machine, in
 // whatever state it is. It is no error if there is none.
 func (c *Cluster) Down(ctx context.Context) error {
-	if err := CheckMachine(); err != nil {
+	if err := c.check(); err != nil {
 		return err
 	}
 	unlock, err := c.lock(ctx)
@@ -21,6 +21,14 @@ func (c *Cluster) Down(ctx context.Context) error {
 	}
 	defer unlock()
 	return c.remove(ctx)
+}
+
+// check refuses what cannot work before anything is changed.
+func (c *Cluster) check() error {
+	if err := CheckMachine(); err != nil {
+		return err
+	}
+	return c.layout.checkState()
 }
 
 // remove kills instead of asking politely: nothing of the state survives, so
@@ -64,9 +72,19 @@ func (l layout) unmount(ctx context.Context) error {
 	return nil
 }
 
+// removeState takes the fingerprint last, so that an interrupted removal can be
+// taken up again.
 func (l layout) removeState() error {
-	if err := l.checkState(); err != nil {
-		return err
+	entries, err := os.ReadDir(l.state)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	for _, entry := range entries {
+		if path := l.path(entry.Name()); path != l.fingerprint() {
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+		}
 	}
 	if err := os.RemoveAll(l.state); err != nil {
 		return err
@@ -87,8 +105,9 @@ func (l layout) checkState() error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(l.fingerprint()); err != nil {
-		return fmt.Errorf("%s is not the state folder of a cluster, set %s to another: %w", l.state, StateVariable, err)
+	_, err = os.Stat(l.fingerprint())
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s holds something else than a cluster, set %s to another folder", l.state, StateVariable)
 	}
-	return nil
+	return err
 }

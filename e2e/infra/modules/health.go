@@ -31,6 +31,9 @@ func (h Health) Exists() bool { return len(h.Running) > 0 }
 
 // Health looks at the cluster without changing anything.
 func (c *Cluster) Health(ctx context.Context) (Health, error) {
+	if err := CheckMachine(); err != nil {
+		return Health{}, err // processes of root keep their environment secret from others
+	}
 	running, err := c.layout.running()
 	if err != nil {
 		return Health{}, err

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -35,7 +36,13 @@ func TestProcessesAreFoundByTheirMark(t *testing.T) {
 	others := layout{state: ours.state + "-others"}
 	mine, foreign := startMarked(t, ours), startMarked(t, others)
 
-	running, err := ours.running()
+	// The kernel shows the environment of a new process a moment after its start.
+	var running map[string]int
+	err := poll(t.Context(), time.Millisecond, func() (bool, error) {
+		var err error
+		running, err = ours.running()
+		return len(running) > 0, err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ var programNames = []string{
 // Up makes sure that the cluster runs: a healthy one of the same versions is
 // kept, anything else is removed first.
 func (c *Cluster) Up(ctx context.Context) error {
-	if err := CheckMachine(); err != nil {
+	if err := c.check(); err != nil {
 		return err
 	}
 	unlock, err := c.lock(ctx)
@@ -106,11 +106,8 @@ func (l layout) fingerprintOf(values configuration, images []string) (string, er
 // prepare puts everything in place that processes will look for.
 func (c *Cluster) prepare(ctx context.Context, p parts) error {
 	l := c.layout
-	if err := l.createFolders(); err != nil {
+	if err := l.createFolders(p.fingerprint); err != nil {
 		return fmt.Errorf("making the state folder: %w", err)
-	}
-	if err := os.WriteFile(l.fingerprint(), []byte(p.fingerprint), 0o644); err != nil {
-		return fmt.Errorf("recording what the cluster is made of: %w", err)
 	}
 	for _, tool := range []string{"kubectl", "ctr"} {
 		if err := os.Symlink(filepath.Join(p.programs, tool), l.path("bin", tool)); err != nil {
@@ -129,8 +126,16 @@ func (c *Cluster) prepare(ctx context.Context, p parts) error {
 	return l.createNetwork(ctx)
 }
 
-func (l layout) createFolders() error {
-	private := []string{l.state, l.path("pki"), l.path("kubeconfig"), l.path("etcd")}
+// createFolders writes the fingerprint before anything else, because a folder
+// without one is taken for somebody else's.
+func (l layout) createFolders(fingerprint string) error {
+	if err := os.MkdirAll(l.state, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(l.fingerprint(), []byte(fingerprint), 0o644); err != nil {
+		return err
+	}
+	private := []string{l.path("pki"), l.path("kubeconfig"), l.path("etcd")}
 	public := []string{l.path("config"), l.path("bin"), l.path("run"), l.logs()}
 	for target, source := range l.nodeMounts() {
 		public = append(public, target, source)
