@@ -31,6 +31,10 @@ type Config struct {
 	Limits Limits
 	// DrainTimeout bounds the wait for open requests when stopping; default 5 s.
 	DrainTimeout time.Duration
+	// LameDuck is how long new connections are still taken after the end was
+	// announced, so that those who route to this replica can learn of it;
+	// default 0.
+	LameDuck time.Duration
 	// Logger is used as it is; the zero value discards.
 	Logger logr.Logger
 	// Clock is the time of limits and latencies; the default is the real one.
@@ -98,8 +102,8 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("reading address %q: %w", c.Address, err))
 		}
 	}
-	if c.DrainTimeout < 0 {
-		errs = append(errs, errors.New("DrainTimeout must not be negative"))
+	if c.DrainTimeout < 0 || c.LameDuck < 0 {
+		errs = append(errs, errors.New("DrainTimeout and LameDuck must not be negative"))
 	}
 	return errors.Join(append(errs, c.Limits.validate())...)
 }
