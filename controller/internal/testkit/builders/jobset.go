@@ -5,6 +5,7 @@ package builders
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -25,9 +26,10 @@ func MakeJobSet(namespace, name string) *JobSet {
 // Obj returns a copy of what was built.
 func (b *JobSet) Obj() *jobsetv1alpha2.JobSet { return b.obj.DeepCopy() }
 
-// Job appends a replicated job without containers.
+// Job appends a replicated job with one container of the same name.
 func (b *JobSet) Job(name, ancestor string) *JobSet {
 	rJob := jobsetv1alpha2.ReplicatedJob{Name: name, Replicas: 1}
+	rJob.Template.Spec.Template.Spec.Containers = []corev1.Container{MakeContainer(name)}
 	rJob.Template.Labels = map[string]string{trainer.LabelTrainJobAncestor: ancestor}
 	b.obj.Spec.ReplicatedJobs = append(b.obj.Spec.ReplicatedJobs, rJob)
 	return b
