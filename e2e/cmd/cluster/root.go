@@ -41,6 +41,7 @@ func newRootCommand() *cobra.Command {
 		newDumpCommand(),
 		newSmokeCommand(),
 		newBinariesCommand(),
+		newImageCommand(),
 	)
 	return root
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/milepost-dev/milepost/e2e/infra/progress"
 )
 
 // Builder makes programs and finds those made before.
@@ -21,8 +23,8 @@ type Builder struct {
 }
 
 // New returns a Builder for the repository around the current folder.
-// Progress for people goes to progress.
-func New(progress io.Writer) (*Builder, error) {
+// Progress for people goes to out.
+func New(out io.Writer) (*Builder, error) {
 	cache, err := CacheDir()
 	if err != nil {
 		return nil, err
@@ -35,7 +37,7 @@ func New(progress io.Writer) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{cache: cache, modules: modules, progress: progress}, nil
+	return &Builder{cache: cache, modules: modules, progress: out}, nil
 }
 
 // Cache is the folder of everything that is kept between runs.
@@ -103,7 +105,7 @@ func (b *Builder) buildOnce(ctx context.Context, name string, program Program, v
 	if finished(target) {
 		return nil
 	}
-	done := announce(b.progress, name, version, program.Cold)
+	done := progress.Start(b.progress, name+" "+version, program.Cold)
 	err := build(ctx, compilation{
 		folder:  filepath.Join(b.modules, program.Folder),
 		program: program,

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package images
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+)
+
+// The Debian release of the base and the Python it ships. Wheels are chosen
+// for that Python, whichever one this machine has.
+const (
+	release      = "bookworm"
+	python       = "3.11"
+	sitePackages = "/usr/local/lib/python" + python + "/dist-packages"
+)
+
+// Folder is a folder of this machine that goes into an image.
+type Folder struct {
+	// Source is the folder here.
+	Source string
+	// Target is the absolute path in the image.
+	Target string
+}
+
+// Python describes an image with Debian's Python, wheels and own code. Its
+// command is python3, its user has no privileges and its working folder is the
+// first of Folders.
+type Python struct {
+	// Reference names the image.
+	Reference string
+	// Requirements is a file in pip's format, or empty.
+	Requirements string
+	// Folders are added in order.
+	Folders []Folder
+	// Output receives progress for people.
+	Output io.Writer
+}
+
+// Python returns the archive of such an image. The first time it takes a
+// minute or two and needs root, for debootstrap; later only what has changed
+// is made anew.
+func (s Store) Python(ctx context.Context, p Python) (string, error) {
+	layers, k, err := s.pythonLayers(ctx, p)
+	if err != nil {
+		return "", fmt.Errorf("making image %s: %w", p.Reference, err)
+	}
+	config := v1.Config{
+		Cmd:        []string{"python3"},
+		User:       nonroot,
+		WorkingDir: "/",
+		Env: []string{
+			"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8",
+			"PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1",
+		},
+	}
+	if len(p.Folders) > 0 {
+		config.WorkingDir = p.Folders[0].Target
+	}
+	return s.archive(p.Reference, k.String(), func() (v1.Image, error) {
+		image, err := mutate.AppendLayers(empty.Image, layers...)
+		if err != nil {
+			return nil, fmt.Errorf("stacking layers: %w", err)
+		}
+		return configure(image, config)
+	})
+}
+
+func (s Store) pythonLayers(ctx context.Context, p Python) ([]v1.Layer, key, error) {
+	k := newKey("python", p.Reference)
+	base, err := s.layer(ctx, k, "debian-python-"+release+"-"+runtime.GOARCH, p.Output, time.Minute, debian)
+	if err != nil {
+		return nil, k, err
+	}
+	layers := []v1.Layer{base}
+	if p.Requirements != "" {
+		wheels, err := s.wheels(ctx, k, p)
+		if err != nil {
+			return nil, k, err
+		}
+		layers = append(layers, wheels)
+	}
+	for _, folder := range p.Folders {
+		entries, err := folderEntries(folder.Source, folder.Target)
+		if err != nil {
+			return nil, k, err
+		}
+		if err := k.addEntries(entries); err != nil {
+			return nil, k, err
+		}
+		layer, err := entriesLayer(entries)
+		if err != nil {
+			return nil, k, err
+		}
+		layers = append(layers, layer)
+	}
+	return layers, k, nil
+}
+
+func (s Store) wheels(ctx context.Context, k key, p Python) (v1.Layer, error) {
+	requirements, err := filepath.Abs(p.Requirements)
+	if err != nil {
+		return nil, err
+	}
+	own := newKey("wheels", python, runtime.GOARCH)
+	if err := own.addFile(requirements); err != nil {
+		return nil, err
+	}
+	return s.layer(ctx, k, "wheels-"+own.String(), p.Output, 20*time.Second,
+		func(ctx context.Context, dir, file string) error { return installWheels(ctx, requirements, dir, file) })
+}
+
+// debian makes a small Debian with Python. Of what a package brings, only what
+// a program can miss is kept. debootstrap mounts things; in a mount namespace
+// of its own they are gone with it, whatever happens.
+func debian(ctx context.Context, dir, file string) error {
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("a Debian base needs root: run this again as root")
+	}
+	if err := need("debootstrap", "debootstrap"); err != nil {
+		return err
+	}
+	root := filepath.Join(dir, "root")
+	err := quietly(ctx, "unshare", "--mount", "--propagation", "private", "--",
+		"debootstrap", "--variant=minbase", "--include=python3,ca-certificates", release, root)
+	if err != nil {
+		return err
+	}
+	if err := os.Symlink("/usr/bin/python3", filepath.Join(root, "usr/local/bin/python")); err != nil {
+		return fmt.Errorf("naming Python: %w", err)
+	}
+	return packFolder(ctx, root, file,
+		"./dev/*", "./proc/*", "./sys/*", "./var/cache/*", "./var/lib/apt/lists/*", "./var/log/*",
+		"./usr/share/doc/*", "./usr/share/man/*", "./usr/share/locale/*")
+}
+
+// machines maps Go's names of processors to those in the names of wheels.
+var machines = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
+
+func installWheels(ctx context.Context, requirements, dir, file string) error {
+	if err := quietly(ctx, "python3", "-m", "pip", "--version"); err != nil {
+		return fmt.Errorf("installing wheels needs pip: apt-get install -y python3-pip: %w", err)
+	}
+	machine, known := machines[runtime.GOARCH]
+	if !known {
+		return fmt.Errorf("no wheels are known for %s", runtime.GOARCH)
+	}
+	target := filepath.Join(dir, sitePackages)
+	err := quietly(ctx, "python3", "-m", "pip", "install", "--disable-pip-version-check", "--no-compile",
+		"--target="+target, "--only-binary=:all:", "--implementation=cp", "--python-version="+python,
+		"--platform=manylinux_2_28_"+machine, "--platform=manylinux2014_"+machine, "--requirement="+requirements)
+	if err != nil {
+		return err
+	}
+	// Scripts name this machine's Python in their first line.
+	return packFolder(ctx, dir, file, "."+sitePackages+"/bin")
+}
+
+// packFolder writes a folder as a layer with fixed times and order.
+func packFolder(ctx context.Context, root, file string, leaveOut ...string) error {
+	args := []string{
+		"--create", "--file=" + file, "--directory=" + root, "--use-compress-program=gzip -1 --no-name",
+		"--format=posix", "--pax-option=delete=atime,delete=ctime", "--sort=name", "--mtime=@0", "--numeric-owner",
+		"--wildcards", "--anchored",
+	}
+	for _, pattern := range leaveOut {
+		args = append(args, "--exclude="+pattern)
+	}
+	return quietly(ctx, "tar", append(args, ".")...)
+}
+
+func need(program, name string) error {
+	if _, err := exec.LookPath(program); err != nil {
+		return fmt.Errorf("%s is missing: apt-get install -y %s", program, name)
+	}
+	return nil
+}
