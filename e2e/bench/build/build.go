@@ -59,20 +59,15 @@ func BuildUpstream(ctx context.Context, progress io.Writer) (Upstream, error) {
 		return Upstream{}, err
 	}
 	pinned := filepath.Join(root, "e2e", "bench", "upstream", "module")
-	version, err := goTool(ctx, pinned, progress, "list", "-m", "-f", "{{.Version}} {{.Dir}}", upstreamModule)
+	version, err := goTool(ctx, pinned, progress, "list", "-m", "-f", "{{.Version}}", upstreamModule)
 	if err != nil {
 		return Upstream{}, err
 	}
-	u := Upstream{}
-	u.Version, u.Module, _ = strings.Cut(version, " ")
-	if u.Module == "" { // not downloaded yet
-		if _, err := goTool(ctx, pinned, progress, "mod", "download", upstreamModule); err != nil {
-			return Upstream{}, err
-		}
-		if u.Module, err = goTool(ctx, pinned, progress, "list", "-m", "-f", "{{.Dir}}", upstreamModule); err != nil {
-			return Upstream{}, err
-		}
+	module, err := moduleDir(ctx, pinned, upstreamModule, progress)
+	if err != nil {
+		return Upstream{}, err
 	}
+	u := Upstream{Version: version, Module: module}
 	cache, err := binaries.CacheDir()
 	if err != nil {
 		return Upstream{}, err
@@ -83,6 +78,14 @@ func BuildUpstream(ctx context.Context, progress io.Writer) (Upstream, error) {
 	}
 	_, _ = fmt.Fprintf(progress, "building %s %s, only this once; takes about 70 s on two idle cores\n", upstreamProgram, u.Version)
 	return u, compile(ctx, pinned, u.Path, upstreamModule+"/cmd/"+upstreamProgram, progress)
+}
+
+// moduleDir is the folder of a module that the module in dir pins. It is downloaded if necessary.
+func moduleDir(ctx context.Context, dir, module string, progress io.Writer) (string, error) {
+	if _, err := goTool(ctx, dir, progress, "mod", "download", module); err != nil {
+		return "", err
+	}
+	return goTool(ctx, dir, progress, "list", "-m", "-f", "{{.Dir}}", module)
 }
 
 // Milepost compiles our manager into dir and returns its path.

@@ -24,7 +24,7 @@ func (p *Plane) GrantFile(ctx context.Context, path, namespace, account string) 
 	if _, err := p.clients.CoreV1().ServiceAccounts(namespace).Create(ctx, serviceAccount, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("creating service account %s/%s: %w", namespace, account, err)
 	}
-	objects, err := decode(content)
+	objects, err := Decode(content)
 	if err != nil {
 		return fmt.Errorf("decoding %s: %w", path, err)
 	}

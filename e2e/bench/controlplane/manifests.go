@@ -30,7 +30,7 @@ func (p *Plane) ApplyFiles(ctx context.Context, paths ...string) error {
 		if err != nil {
 			return fmt.Errorf("reading a manifest: %w", err)
 		}
-		objects, err := decode(content)
+		objects, err := Decode(content)
 		if err != nil {
 			return fmt.Errorf("decoding %s: %w", path, err)
 		}
@@ -82,8 +82,8 @@ func awaitServed(ctx context.Context, client dynamic.Interface, crd *unstructure
 	})
 }
 
-// decode splits a YAML file into its objects.
-func decode(content []byte) ([]*unstructured.Unstructured, error) {
+// Decode splits a YAML file into its objects.
+func Decode(content []byte) ([]*unstructured.Unstructured, error) {
 	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
 	var objects []*unstructured.Unstructured
 	for {
@@ -111,7 +111,7 @@ func (p *Plane) registerWebhooks(ctx context.Context, path string, port int, res
 	if err != nil {
 		return fmt.Errorf("reading webhooks: %w", err)
 	}
-	objects, err := decode(content)
+	objects, err := Decode(content)
 	if err != nil {
 		return fmt.Errorf("decoding %s: %w", path, err)
 	}

@@ -7,6 +7,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,8 @@ import (
 	"time"
 )
 
-// stopGrace is how long a program may take to end by itself before it is killed.
+// stopGrace is how long a program may take to end by itself before it is killed, unless its Spec
+// says otherwise.
 const stopGrace = 10 * time.Second
 
 // Spec says what to run.
@@ -29,6 +31,9 @@ type Spec struct {
 	Env    []string // "KEY=value" pairs on top of the environment of this process
 	LogDir string   // folder of the file NAME.log that receives both outputs
 
+	// StopGrace is how long the program may take to end by itself; 0 means ten seconds.
+	StopGrace time.Duration
+
 	// OwnMounts gives the program a mount table of its own, in which it may mount whatever it
 	// likes without being root. Linux only, and only where user namespaces are allowed.
 	OwnMounts bool
@@ -38,6 +43,7 @@ type Spec struct {
 type Process struct {
 	name   string
 	log    string
+	grace  time.Duration
 	cmd    *exec.Cmd
 	exited chan struct{}
 	err    error // set before exited is closed
@@ -62,7 +68,7 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", spec.Name, err)
 	}
-	p := &Process{name: spec.Name, log: path, cmd: cmd, exited: make(chan struct{})}
+	p := &Process{name: spec.Name, log: path, grace: cmp.Or(spec.StopGrace, stopGrace), cmd: cmd, exited: make(chan struct{})}
 	go func() {
 		p.err = cmd.Wait()
 		close(p.exited)
@@ -111,18 +117,18 @@ func (p *Process) Alive() error {
 	}
 }
 
-// Stop asks the program to end and kills it when it has not done so after ten seconds. The error
-// names a program that had to be killed.
+// Stop asks the program to end and kills it when it has not done so in time. The error names a
+// program that had to be killed.
 func (p *Process) Stop() error {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails only for a program that has ended
 	select {
 	case <-p.exited:
 		return nil
-	case <-time.After(stopGrace):
+	case <-time.After(p.grace):
 	}
 	_ = p.cmd.Process.Kill()
 	<-p.exited
-	return fmt.Errorf("%s did not stop within %s and was killed", p.name, stopGrace)
+	return fmt.Errorf("%s did not stop within %s and was killed", p.name, p.grace)
 }
 
 // StopAll stops programs in reverse order of the list.

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
@@ -58,13 +59,13 @@ func (t *Tracker) follow(ctx context.Context, trainJobs dynamic.ResourceInterfac
 	for ctx.Err() == nil {
 		events, err := trainJobs.Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
 		if err != nil {
-			t.fail(fmt.Errorf("watching TrainJobs: %w", err))
+			t.fail(ctx, fmt.Errorf("watching TrainJobs: %w", err))
 			return
 		}
 		for event := range events.ResultChan() {
 			object, isObject := event.Object.(*unstructured.Unstructured)
 			if event.Type == watch.Error || !isObject {
-				t.fail(fmt.Errorf("watching TrainJobs: %v", event.Object))
+				t.fail(ctx, fmt.Errorf("watching TrainJobs: %w", apierrors.FromObject(event.Object)))
 				events.Stop()
 				return
 			}
@@ -76,7 +77,11 @@ func (t *Tracker) follow(ctx context.Context, trainJobs dynamic.ResourceInterfac
 	}
 }
 
-func (t *Tracker) fail(err error) {
+// fail keeps the error, unless it is how the end of the watch shows itself.
+func (t *Tracker) fail(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.err = err

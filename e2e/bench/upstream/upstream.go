@@ -101,6 +101,8 @@ func (u *Upstream) Start(ctx context.Context, dir string, limits Limits) (*subje
 	server := &subject.Server{Address: subject.LocalAddress(ports[0]), Name: subject.ServiceName, CA: u.plane.Authority().PEM()}
 	server.Process, err = process.Start(ctx, process.Spec{
 		Name: "upstream", Path: u.bench, Args: []string{"confine", path}, LogDir: dir, OwnMounts: true,
+		// Its status server blocks the stop of the manager for good; nothing is lost by a kill.
+		StopGrace: time.Second,
 	})
 	if err != nil {
 		if os.Geteuid() != 0 {

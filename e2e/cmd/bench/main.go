@@ -22,6 +22,9 @@ func main() {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(os.Stderr, "bench: interrupted; everything it started has been stopped")
 		os.Exit(130)
+	case errors.Is(err, errMissed):
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
 	default:
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

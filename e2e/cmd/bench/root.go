@@ -11,6 +11,6 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newLoadCommand(), newEchoCommand())
+	root.AddCommand(newStatusCommand(), newLoadCommand(), newEchoCommand(), newConfineCommand())
 	return root
 }

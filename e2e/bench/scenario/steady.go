@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/milepost-dev/milepost/e2e/bench/fixture"
+	"github.com/milepost-dev/milepost/e2e/bench/load"
+	"github.com/milepost-dev/milepost/e2e/bench/result"
+	"github.com/milepost-dev/milepost/e2e/bench/staleness"
+)
+
+const (
+	wantSteadyAge = 2.0  // seconds
+	wantManyAge   = 60.0 // seconds
+	wantFinalAge  = 5.0  // seconds
+)
+
+// reporting is the traffic of training jobs: a report in five seconds each, and now and then a job
+// that ends with a final one.
+func (s Size) reporting(targets []load.Target) load.Group {
+	return load.Group{
+		Name: quietClients, Mode: load.Periodic, Targets: targets,
+		Interval: interval, Jitter: jitter, JobLength: s.JobLength, Retry: true,
+	}
+}
+
+// steady asks how a cluster of ordinary size fares with everything at its default.
+func steady(s Size) Scenario {
+	return Scenario{
+		Name:    "steady",
+		Title:   fmt.Sprintf("%d jobs, a report in 5 s each, defaults", s.Jobs),
+		Servers: []result.Server{result.Echo, result.Milepost, result.Upstream, result.UpstreamLifted},
+		Bed:     s.small(),
+		Track:   true,
+		Phases: []Phase{{Duration: 3 * s.Duration, Groups: func(p Pods) []load.Group {
+			return []load.Group{s.reporting(p.Quiet)}
+		}}},
+		Judge: judgeSteady,
+	}
+}
+
+func judgeSteady(m Measures) result.Verdict {
+	print := func(runs Measures) string {
+		text := result.Percent(runs.mean(quietShare)) + " accepted"
+		if runs[0].Staleness != nil {
+			text += fmt.Sprintf(", %.2f s old at most", runs.mean(oldest))
+		}
+		return text + fmt.Sprintf(", p99 %s ms", result.Millis(runs.mean(quietP99)))
+	}
+	ours := m.of(result.Milepost, "")
+	v := result.Verdict{
+		Want:     fmt.Sprintf("100 %% accepted, stored value ≤ %.0f s old", wantSteadyAge),
+		Compared: m.compare("", print),
+	}
+	if len(ours) > 0 {
+		v.Got = print(ours)
+		v.Pass = ours.mean(quietShare) == 1 && ours.mean(oldest) <= wantSteadyAge && stored(ours, all)
+	}
+	return v
+}
+
+// many asks how far a small budget goes.
+func many(s Size) Scenario {
+	return Scenario{
+		Name:    "many-jobs",
+		Title:   fmt.Sprintf("%s jobs, a report in 5 s each, budget %d writes/s", result.Count(float64(s.ManyJobs)), s.ManyBudget),
+		Servers: []result.Server{result.Echo, result.Milepost},
+		Bed:     Bed{Size: fixture.Size{Jobs: s.ManyJobs}, Direct: true},
+		Track:   true,
+		Phases: []Phase{{Duration: s.LongRun, Budget: s.ManyBudget, Groups: func(p Pods) []load.Group {
+			return []load.Group{s.reporting(p.Quiet)}
+		}}},
+		Judge: judgeMany,
+	}
+}
+
+func judgeMany(m Measures) result.Verdict {
+	ours := m.of(result.Milepost, "")
+	v := result.Verdict{
+		Want: fmt.Sprintf("100 %% accepted, stored value ≤ %.0f s old, finals ≤ %.0f s", wantManyAge, wantFinalAge),
+		Compared: m.compare("", func(runs Measures) string {
+			return fmt.Sprintf("%s, p99 %s ms", result.Percent(runs.mean(quietShare)), result.Millis(runs.mean(quietP99)))
+		}),
+	}
+	if len(ours) == 0 {
+		return v
+	}
+	v.Got = fmt.Sprintf("%s accepted, %.1f s old at most, %d finals stored within %.2f s and answered within %.2f s, p99 %s ms",
+		result.Percent(ours.mean(quietShare)), ours.mean(oldest), ours[0].Staleness.Finals.Reports,
+		ours.mean(oldestFinal), ours.mean(slowestFinal), result.Millis(ours.mean(quietP99)))
+	v.Pass = ours.mean(quietShare) == 1 && ours.mean(oldest) <= wantManyAge &&
+		ours.mean(oldestFinal) <= wantFinalAge && ours.mean(slowestFinal) <= wantFinalAge && stored(ours, all) && stored(ours, finals)
+	return v
+}
+
+func oldest(m *result.Measure) float64 { return all(m.Staleness).Max }
+
+func oldestFinal(m *result.Measure) float64 { return finals(m.Staleness).Max }
+
+// slowestFinal is the longest time to an answer, in seconds. A final report is answered only after
+// it is stored, so its age alone would always look good.
+func slowestFinal(m *result.Measure) float64 { return m.Load.Group(quietClients).Final.Max / 1000 }
+
+func all(r *staleness.Report) staleness.Ages {
+	if r == nil {
+		return staleness.Ages{}
+	}
+	return r.All
+}
+
+func finals(r *staleness.Report) staleness.Ages {
+	if r == nil {
+		return staleness.Ages{}
+	}
+	return r.Finals
+}
+
+// stored tells whether there were reports and every one was seen.
+func stored(runs Measures, pick func(*staleness.Report) staleness.Ages) bool {
+	for i := range runs {
+		if ages := pick(runs[i].Staleness); ages.Reports == 0 || ages.Never > 0 {
+			return false
+		}
+	}
+	return len(runs) > 0
+}
