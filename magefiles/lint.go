@@ -22,7 +22,7 @@ type Lint mg.Namespace
 
 // All runs every linter and reports what each found.
 func (l Lint) All(ctx context.Context) error {
-	return errors.Join(l.Go(ctx), l.Fences(ctx), l.House(ctx))
+	return errors.Join(l.Go(ctx), l.Fences(ctx), l.House(ctx), l.Openapi(ctx))
 }
 
 // Go runs golangci-lint over all modules: bugs, house style, formatting and import fences.
@@ -58,6 +58,11 @@ func (Lint) Fences(ctx context.Context) error {
 	}
 	fmt.Printf("import fences hold, %d probes\n", len(probes))
 	return nil
+}
+
+// Openapi checks the style of the API document and that its examples fit their schemas.
+func (Lint) Openapi(ctx context.Context) error {
+	return execute(ctx, "go", "test", "./"+reportAPIDir)
 }
 
 // House checks licence headers and the length of hand-written files.
