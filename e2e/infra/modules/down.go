@@ -89,6 +89,16 @@ func (l layout) removeState() error {
 	if err := os.RemoveAll(l.state); err != nil {
 		return err
 	}
+	return l.removeMountPoints()
+}
+
+// removeMountPoints removes the folders the node's mounts lay on. Removing one
+// that another cluster has mounted something on would unmount it there.
+func (l layout) removeMountPoints() error {
+	others, err := l.othersRun()
+	if err != nil || others {
+		return err
+	}
 	var errs []error
 	for target := range l.nodeMounts() {
 		errs = append(errs, removeIfEmpty(target))

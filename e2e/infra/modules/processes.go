@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -30,10 +31,21 @@ type process struct {
 
 // marked lists the processes that carry the cluster's mark.
 func (l layout) marked() ([]process, error) {
-	return markedIn("/proc", l.mark(), os.Getpid())
+	return processesWith(func(variable string) bool { return variable == l.mark() })
 }
 
-func markedIn(proc, mark string, self int) ([]process, error) {
+// othersRun tells whether another cluster runs on this machine.
+func (l layout) othersRun() (bool, error) {
+	others, err := processesWith(func(variable string) bool {
+		return strings.HasPrefix(variable, markVariable+"=") && variable != l.mark()
+	})
+	return len(others) > 0, err
+}
+
+// processesWith lists all processes but this one that have a wanted variable in
+// their environment.
+func processesWith(wanted func(variable string) bool) ([]process, error) {
+	const proc = "/proc"
 	entries, err := os.ReadDir(proc)
 	if err != nil {
 		return nil, fmt.Errorf("listing processes: %w", err)
@@ -41,12 +53,12 @@ func markedIn(proc, mark string, self int) ([]process, error) {
 	var found []process
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
-		if err != nil || pid == self {
+		if err != nil || pid == os.Getpid() {
 			continue
 		}
 		// A process may end between the listing and here; then it is none of ours any more.
 		environment, err := os.ReadFile(filepath.Join(proc, entry.Name(), "environ"))
-		if err != nil || !carries(environment, mark) {
+		if err != nil || !anyVariable(environment, wanted) {
 			continue
 		}
 		arguments, err := os.ReadFile(filepath.Join(proc, entry.Name(), "cmdline"))
@@ -58,10 +70,10 @@ func markedIn(proc, mark string, self int) ([]process, error) {
 	return found, nil
 }
 
-// carries tells whether an environment, variables ended by zero bytes, has mark.
-func carries(environment []byte, mark string) bool {
+// anyVariable looks through an environment, variables ended by zero bytes.
+func anyVariable(environment []byte, wanted func(variable string) bool) bool {
 	for variable := range bytes.SplitSeq(environment, []byte{0}) {
-		if string(variable) == mark {
+		if wanted(string(variable)) {
 			return true
 		}
 	}

@@ -50,6 +50,12 @@ func TestProcessesAreFoundByTheirMark(t *testing.T) {
 		t.Errorf("processes (-want +got):\n%s", diff)
 	}
 
+	for name, l := range map[string]layout{"the first": ours, "the second": others} {
+		if other, err := l.othersRun(); err != nil || !other {
+			t.Errorf("want %s cluster to see the other, got %t and %v", name, other, err)
+		}
+	}
+
 	reaped := make(chan error, 1)
 	go func() { reaped <- mine.Wait() }()
 	if err := killUntilNone(t.Context(), "processes", ours.markedIDs()); err != nil {
@@ -65,7 +71,7 @@ func TestProcessesAreFoundByTheirMark(t *testing.T) {
 	}
 }
 
-func TestCarries(t *testing.T) {
+func TestAnyVariable(t *testing.T) {
 	cases := map[string]struct {
 		environment string
 		want        bool
@@ -78,7 +84,8 @@ func TestCarries(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := carries([]byte(tc.environment), "MARK=/x"); got != tc.want {
+			got := anyVariable([]byte(tc.environment), func(variable string) bool { return variable == "MARK=/x" })
+			if got != tc.want {
 				t.Errorf("want %t, got %t", tc.want, got)
 			}
 		})
