@@ -62,6 +62,7 @@ func generation() gentable.Table {
 				Run:     reportReference,
 				Outputs: []string{reportPage},
 			},
+			chartCRDs(), chartJobSet(),
 		},
 	}
 }
