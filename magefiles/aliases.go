@@ -6,6 +6,7 @@ package main
 
 // Aliases are the short names of the targets used most.
 var Aliases = map[string]any{
+	"bench":    Bench.All,
 	"build":    Build.All,
 	"e2e":      E2e.All,
 	"generate": Gen.All,
