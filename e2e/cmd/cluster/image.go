@@ -127,12 +127,12 @@ func parseFolders(values []string) ([]images.Folder, error) {
 
 // deliver makes an image, copies its archive to output if that is named, and
 // prints where it is.
-func deliver(cmd *cobra.Command, output string, make func(images.Store) (string, error)) error {
+func deliver(cmd *cobra.Command, output string, build func(images.Store) (string, error)) error {
 	cache, err := binaries.CacheDir()
 	if err != nil {
 		return err
 	}
-	archive, err := make(images.NewStore(cache))
+	archive, err := build(images.NewStore(cache))
 	if err != nil {
 		return err
 	}

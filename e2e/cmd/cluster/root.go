@@ -14,8 +14,8 @@ const rootHelp = `Make, use and remove the Kubernetes cluster that demos and end
 
 Without further settings the cluster is made on this machine from programs that
 are built from their Go modules. That needs Linux and root, but neither Docker
-nor a registry. The first start builds everything, which takes about ten
-minutes on two cores; later ones take seconds.
+nor a registry. The first start builds everything, which takes ten to fifteen
+minutes on two cores; later ones take about ten seconds.
 
 Environment:
   ` + existing.KubeconfigVariable + `  use the cluster of this kubeconfig instead

@@ -20,16 +20,15 @@ import (
 const usage = "usage: smoke serve | get URL | resolve NAME | print FILE | say TEXT"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "smoke:", err)
-		stop()
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, arguments []string) error {
+func run(arguments []string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
 	if len(arguments) == 1 && arguments[0] == "serve" {
 		return serve(ctx)
 	}

@@ -128,7 +128,7 @@ func helm(folder, module string) Program {
 		Module:      module,
 		Package:     module + "/cmd/helm",
 		VersionVars: []VersionVar{{module + "/internal/version.version", Whole}},
-		Cold:        40 * time.Second,
+		Cold:        time.Minute,
 	}
 }
 

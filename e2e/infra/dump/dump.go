@@ -36,8 +36,10 @@ var queries = map[string][]string{
 	"pods.txt":   {"get", "pods", "--all-namespaces", "--output=wide"},
 	"pods.yaml":  {"get", "pods", "--all-namespaces", "--output=yaml"},
 	"events.txt": {"get", "events", "--all-namespaces", "--sort-by=.metadata.creationTimestamp"},
-	"workloads.yaml": {"get", "--all-namespaces", "--output=yaml",
-		"deployments,replicasets,jobs,services,endpointslices,configmaps,serviceaccounts"},
+	"workloads.yaml": {
+		"get", "--all-namespaces", "--output=yaml",
+		"deployments,replicasets,jobs,services,endpointslices,configmaps,serviceaccounts",
+	},
 	"webhooks.yaml": {"get", "--output=yaml", "validatingwebhookconfigurations,mutatingwebhookconfigurations"},
 	"crds.txt":      {"get", "customresourcedefinitions"},
 }
@@ -106,7 +108,7 @@ func (d dumper) group(ctx context.Context, group string) error {
 		return err
 	}
 	var errs []error
-	for _, resource := range strings.Fields(string(output)) {
+	for resource := range strings.FieldsSeq(string(output)) {
 		errs = append(errs, d.query(ctx, filepath.Join("objects", resource+".yaml"), "get", resource, "--all-namespaces", "--output=yaml"))
 	}
 	return errors.Join(errs...)

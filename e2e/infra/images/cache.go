@@ -31,13 +31,13 @@ func NewStore(cache string) Store {
 
 // archive returns the archive of reference for a key, making it if there is
 // none. Only the newest archive of a reference is kept, they can be large.
-func (s Store) archive(reference, key string, make func() (v1.Image, error)) (string, error) {
+func (s Store) archive(reference, key string, build func() (v1.Image, error)) (string, error) {
 	prefix := fileName(reference) + "@"
 	file := filepath.Join(s.dir, prefix+key+".tar")
 	if _, err := os.Stat(file); err == nil || !errors.Is(err, os.ErrNotExist) {
 		return file, err
 	}
-	image, err := make()
+	image, err := build()
 	if err != nil {
 		return "", fmt.Errorf("making image %s: %w", reference, err)
 	}

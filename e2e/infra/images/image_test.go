@@ -187,7 +187,8 @@ func TestKeysTellListsOfPartsApart(t *testing.T) {
 	if newKey("ab", "c").String() == newKey("a", "bc").String() {
 		t.Error("two lists of parts have the same key")
 	}
-	if newKey("ab", "c").String() != newKey("ab", "c").String() {
+	first, second := newKey("ab", "c"), newKey("ab", "c")
+	if first.String() != second.String() {
 		t.Error("the same parts have two keys, so nothing is ever found")
 	}
 }

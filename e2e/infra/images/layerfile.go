@@ -20,12 +20,12 @@ import (
 	"github.com/milepost-dev/milepost/e2e/infra/progress"
 )
 
-// layer returns a kept layer, making it if it is not there. make gets a folder
+// layer returns a kept layer, making it if it is not there. fill gets a folder
 // to work in and the file to write. The layer's name says all that decides its
 // content, so it also goes into the key of the image.
 func (s Store) layer(
 	ctx context.Context, k key, name string, out io.Writer, usual time.Duration,
-	make func(ctx context.Context, dir, file string) error,
+	fill func(ctx context.Context, dir, file string) error,
 ) (v1.Layer, error) {
 	k.add(name)
 	file := filepath.Join(s.dir, "layers", name+"-"+format+".tar.gz")
@@ -39,7 +39,7 @@ func (s Store) layer(
 	defer func() { _ = lock.Unlock() }() // the kernel drops the lock at exit in any case
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		done := progress.Start(out, "image layer "+name, usual)
-		err := makeLayer(ctx, file, make)
+		err := makeLayer(ctx, file, fill)
 		done(err)
 		if err != nil {
 			return nil, fmt.Errorf("making layer %s: %w", name, err)
@@ -52,14 +52,14 @@ func (s Store) layer(
 	return layer, nil
 }
 
-func makeLayer(ctx context.Context, file string, make func(ctx context.Context, dir, file string) error) error {
+func makeLayer(ctx context.Context, file string, fill func(ctx context.Context, dir, file string) error) error {
 	dir, err := os.MkdirTemp("", "milepost-layer-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // a leftover costs disk space only
 	unfinished := file + ".unfinished"
-	if err := make(ctx, dir, unfinished); err != nil {
+	if err := fill(ctx, dir, unfinished); err != nil {
 		return err
 	}
 	return os.Rename(unfinished, file)

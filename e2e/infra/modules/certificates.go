@@ -48,8 +48,8 @@ func newAuthority(name string, now time.Time) (pair, error) {
 	return sign(template, template, key, key)
 }
 
-// issue makes a certificate that serves for both ends of a connection.
-func (authority pair) issue(id identity, now time.Time) (pair, error) {
+// issue makes a certificate, signed by p, that serves for both ends of a connection.
+func (p pair) issue(id identity, now time.Time) (pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return pair{}, fmt.Errorf("making the key of %s: %w", id.user, err)
@@ -60,7 +60,7 @@ func (authority pair) issue(id identity, now time.Time) (pair, error) {
 	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
-	return sign(template, authority.certificate, key, authority.key)
+	return sign(template, p.certificate, key, p.key)
 }
 
 func certificateTemplate(id identity, now time.Time) (*x509.Certificate, error) {

@@ -80,7 +80,7 @@ func delegateControllers(parent string) error {
 		return err
 	}
 	var enable []string
-	for _, controller := range strings.Fields(string(controllers)) {
+	for controller := range strings.FieldsSeq(string(controllers)) {
 		enable = append(enable, "+"+controller)
 	}
 	if len(enable) == 0 {
@@ -129,7 +129,7 @@ func processesBelow(cgroup string) ([]int, error) {
 		if err != nil {
 			return ignoreGone(err)
 		}
-		for _, field := range strings.Fields(string(content)) {
+		for field := range strings.FieldsSeq(string(content)) {
 			id, err := strconv.Atoi(field)
 			if err != nil {
 				return fmt.Errorf("reading processes of %s: %w", dir, err)

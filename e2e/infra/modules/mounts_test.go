@@ -40,8 +40,11 @@ func TestParseMounts(t *testing.T) {
 
 func TestBelow(t *testing.T) {
 	mounts := []mount{
-		{point: "/"}, {point: "/var/lib/milepost"}, {point: "/var/lib/milepost/a"},
-		{point: "/var/lib/milepost-other"}, {point: "/var/lib/milepost/a/b"},
+		{point: "/"},
+		{point: "/var/lib/milepost"},
+		{point: "/var/lib/milepost/a"},
+		{point: "/var/lib/milepost-other"},
+		{point: "/var/lib/milepost/a/b"},
 	}
 	want := []string{"/var/lib/milepost/a/b", "/var/lib/milepost/a", "/var/lib/milepost"}
 	if diff := cmp.Diff(want, below(mounts, "/var/lib/milepost")); diff != "" {

@@ -56,8 +56,11 @@ func TestProcessesAreFoundByTheirMark(t *testing.T) {
 		}
 	}
 
-	reaped := make(chan error, 1)
-	go func() { reaped <- mine.Wait() }()
+	reaped := make(chan struct{})
+	go func() {
+		defer close(reaped)
+		_ = mine.Wait() // killed, so always an error
+	}()
 	if err := killUntilNone(t.Context(), "processes", ours.markedIDs()); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ package modules
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -36,10 +37,8 @@ func TestCheckMachine(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			look := func(program string) (string, error) {
-				for _, missing := range tc.missing {
-					if program == missing {
-						return "", errors.New("not found")
-					}
+				if slices.Contains(tc.missing, program) {
+					return "", errors.New("not found")
 				}
 				return "/usr/bin/" + program, nil
 			}
