@@ -14,7 +14,6 @@ import (
 
 	"github.com/milepost-dev/milepost/magefiles/internal/fences"
 	"github.com/milepost-dev/milepost/magefiles/internal/house"
-	"github.com/milepost-dev/milepost/magefiles/internal/run"
 )
 
 // Lint checks style and structure.
@@ -27,19 +26,12 @@ func (l Lint) All(ctx context.Context) error {
 
 // Go runs golangci-lint over all modules: bugs, house style, formatting and import fences.
 func (Lint) Go(ctx context.Context) error {
-	linter, err := toolPath(ctx, "golangci-lint")
-	if err != nil {
-		return err
-	}
-	return errors.Join(
-		execute(ctx, linter, append([]string{"run"}, workspaceSuite.packages...)...),
-		run.Cmd{Dir: examplesSuite.dir, Env: []string{"GOWORK=off"}}.Run(ctx, linter, append([]string{"run"}, examplesSuite.packages...)...),
-	)
+	return tool(ctx, "golangci-lint", append([]string{"run"}, workspace...)...)
 }
 
 // Fix lets golangci-lint and its formatters mend what they can.
 func (Lint) Fix(ctx context.Context) error {
-	return tool(ctx, "golangci-lint", append([]string{"run", "--fix"}, workspaceSuite.packages...)...)
+	return tool(ctx, "golangci-lint", append([]string{"run", "--fix"}, workspace...)...)
 }
 
 // Fences proves that the import fences refuse what the design forbids and that the flows are apart.

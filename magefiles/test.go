@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/magefile/mage/mg"
@@ -21,20 +22,16 @@ import (
 type Test mg.Namespace
 
 // suite is a set of Go packages that are tested in one run of the go command.
-type suite struct {
-	dir       string   // folder of the module, empty for the root of the workspace
-	workspace bool     // whether the module is part of go.work
-	packages  []string // patterns
-}
+type suite []string
 
 var (
-	controllerSuite = suite{workspace: true, packages: []string{"./controller/..."}}
-	e2eUnitSuite    = suite{workspace: true, packages: []string{"./e2e/..."}}
-	magefilesSuite  = suite{workspace: true, packages: []string{"./magefiles/..."}}
-	examplesSuite   = suite{dir: "docs/examples/go", packages: []string{"./..."}}
+	controllerSuite = suite{"./controller/..."}
+	e2eUnitSuite    = suite{"./e2e/..."}
+	magefilesSuite  = suite{"./magefiles/..."}
+	examplesSuite   = suite{"./docs/examples/go/..."}
 
-	// workspaceSuite is one run, so that slow packages of one module overlap with the next.
-	workspaceSuite = suite{workspace: true, packages: []string{"./controller/...", "./e2e/...", "./magefiles/..."}}
+	// workspace is every module, so that slow packages of one overlap with the next.
+	workspace = slices.Concat(controllerSuite, e2eUnitSuite, magefilesSuite, examplesSuite)
 )
 
 // assetsVariable names the folder with the API server that envtest suites start.
@@ -45,7 +42,7 @@ func (Test) All(ctx context.Context) error {
 	if err := buildAssets(ctx); err != nil {
 		return err
 	}
-	result, err := runSuites(ctx, workspaceSuite, examplesSuite)
+	result, err := runSuite(ctx, workspace)
 	return closing(result.Plus(runPython(ctx)), err)
 }
 
@@ -54,18 +51,18 @@ func (Test) Controller(ctx context.Context) error {
 	if err := buildAssets(ctx); err != nil {
 		return err
 	}
-	return closing(runSuites(ctx, controllerSuite))
+	return closing(runSuite(ctx, controllerSuite))
 }
 
 // E2e runs the unit tests of the end-to-end module. The suites themselves are the target e2e.
-func (Test) E2e(ctx context.Context) error { return closing(runSuites(ctx, e2eUnitSuite)) }
+func (Test) E2e(ctx context.Context) error { return closing(runSuite(ctx, e2eUnitSuite)) }
 
 // Magefiles runs the tests of the build itself.
-func (Test) Magefiles(ctx context.Context) error { return closing(runSuites(ctx, magefilesSuite)) }
+func (Test) Magefiles(ctx context.Context) error { return closing(runSuite(ctx, magefilesSuite)) }
 
 // Examples runs the tests of the examples, in Go and in Python.
 func (Test) Examples(ctx context.Context) error {
-	result, err := runSuites(ctx, examplesSuite)
+	result, err := runSuite(ctx, examplesSuite)
 	return closing(result.Plus(runPython(ctx)), err)
 }
 
@@ -84,18 +81,10 @@ func buildAssets(ctx context.Context) error {
 	return os.Setenv(assetsVariable, strings.TrimSpace(folder))
 }
 
-// runSuites tests one suite after the other and adds up what they report.
-func runSuites(ctx context.Context, suites ...suite) (total testcount.Result, err error) {
+// runSuite tests the packages and counts what they report.
+func runSuite(ctx context.Context, packages suite) (testcount.Result, error) {
 	opts := testcount.Options{Out: os.Stdout, TrimPrefix: modulePrefix}
-	for _, s := range suites {
-		cmd := run.Cmd{Dir: s.dir}
-		if !s.workspace {
-			cmd.Env = []string{"GOWORK=off"}
-		}
-		result, suiteErr := testcount.GoTest(ctx, cmd, opts, []string{"-tags=mage"}, s.packages)
-		total, err = total.Plus(result), errors.Join(err, suiteErr)
-	}
-	return total, err
+	return testcount.GoTest(ctx, run.Cmd{}, opts, []string{"-tags=mage"}, packages)
 }
 
 // closing lists what was skipped and ends a test target with its count.

@@ -12,6 +12,7 @@ import (
 	"github.com/magefile/mage/mg"
 
 	"github.com/milepost-dev/milepost/magefiles/internal/run"
+	"github.com/milepost-dev/milepost/magefiles/internal/worksync"
 )
 
 // Verify checks that what is derived in this tree matches what it is derived from.
@@ -34,16 +35,25 @@ func (Verify) Generated(ctx context.Context) error {
 // productModules are the modules that people build; those that only pin tools are not listed.
 var productModules = []string{"controller", "e2e", "magefiles", "docs/examples/go"}
 
-// Modules checks that go.mod and go.sum of every module are tidy.
-func (Verify) Modules(ctx context.Context) (err error) {
+// Modules checks that the module files are tidy and agree with the workspace.
+func (Verify) Modules(ctx context.Context) error {
+	files, err := repositoryFiles(ctx)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(checkTidy(ctx), worksync.Check(ctx, ".", files)); err != nil {
+		return err
+	}
+	fmt.Println("module files are tidy and agree with the workspace")
+	return nil
+}
+
+func checkTidy(ctx context.Context) (err error) {
 	for _, module := range productModules {
 		tidy := run.Cmd{Dir: module, Env: []string{"GOWORK=off"}}
 		if untidy := tidy.Run(ctx, "go", "mod", "tidy", "-diff"); untidy != nil {
 			err = errors.Join(err, fmt.Errorf("%s/go.mod is not tidy, run go mod tidy there: %w", module, untidy))
 		}
-	}
-	if err == nil {
-		fmt.Println("module files are tidy")
 	}
 	return err
 }
