@@ -84,8 +84,8 @@ type Config struct {
 	// check because the signing keys cannot be had; defaults 50 and 100.
 	TokenQPS   float64
 	TokenBurst int
-	Logger      logr.Logger
-	Clock       clock.Clock
+	Logger     logr.Logger
+	Clock      clock.Clock
 }
 
 const (
