@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package jobfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+)
+
+func makeJob(namespace, name string) *trainer.TrainJob {
+	job := &trainer.TrainJob{}
+	job.APIVersion, job.Kind = trainer.GroupVersion.String(), trainer.TrainJobKind
+	job.Namespace, job.Name, job.UID = namespace, name, "4f6a"
+	job.CreationTimestamp = metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	job.Spec.RuntimeRef.Name = "local"
+	job.Status.State = trainer.TrainJobStateRunning
+	job.Status.TrainerStatus = &trainer.TrainerStatus{
+		ProgressPercentage: new(int32(45)),
+		Metrics:            []trainer.Metric{{Name: "loss", Value: "\x1b[31m"}},
+		LastUpdatedTime:    metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 7, 0, time.UTC)),
+	}
+	return job
+}
+
+func TestWriteThenRead(t *testing.T) {
+	path := Dir(t.TempDir()).Path("default", "digits")
+	want := makeJob("default", "digits")
+	if err := Write(path, want, true); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, &trainer.TrainJob{}); err != nil {
+		t.Errorf("the file holds fields that a TrainJob does not have: %v", err)
+	}
+	if strings.ContainsRune(string(text), '\x1b') {
+		t.Errorf("the file holds an escape character:\n%s", text)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.Mode().Perm(); got != fileMode {
+		t.Errorf("mode = %o, want %o", got, fileMode)
+	}
+}
+
+func TestReadRefusesWhatIsNoTrainJob(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.yaml")
+	if _, err := Read(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("reading a missing file gave %v", err)
+	}
+	for _, text := range []string{"", "kind: Pod\napiVersion: v1\n", "\tx", "kind: TrainJob\napiVersion: trainer.kubeflow.org/v1\n"} {
+		if err := os.WriteFile(path, []byte(text), fileMode); err != nil {
+			t.Fatal(err)
+		}
+		if job, err := Read(path); err == nil {
+			t.Errorf("reading %q gave %v", text, job)
+		}
+	}
+}
+
+func TestListReturnsWhatItCanRead(t *testing.T) {
+	dir := Dir(filepath.Join(t.TempDir(), "odd [name]*"))
+	for _, key := range [][2]string{{"default", "b"}, {"default", "a"}, {"other", "c"}} {
+		if err := Write(dir.Path(key[0], key[1]), makeJob(key[0], key[1]), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(dir.Path("default", "broken"), []byte("{"), fileMode); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := Acquire(dir.Path("default", "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lock.Release() }()
+
+	names := func(jobs []*trainer.TrainJob) (all []string) {
+		for _, job := range jobs {
+			all = append(all, job.Namespace+"/"+job.Name)
+		}
+		return all
+	}
+	jobs, err := dir.List("default")
+	if diff := cmp.Diff([]string{"default/a", "default/b"}, names(jobs)); diff != "" {
+		t.Errorf("jobs of one namespace (-want +got):\n%s", diff)
+	}
+	if err == nil || !strings.Contains(err.Error(), "broken.yaml") {
+		t.Errorf("error = %v, want the broken file by its name", err)
+	}
+	jobs, _ = dir.List("")
+	if diff := cmp.Diff([]string{"default/a", "default/b", "other/c"}, names(jobs)); diff != "" {
+		t.Errorf("all jobs (-want +got):\n%s", diff)
+	}
+	if jobs, err := Dir(t.TempDir()).List(""); len(jobs) != 0 || err != nil {
+		t.Errorf("an empty folder gave %v, %v", jobs, err)
+	}
+}
+
+func TestAReaderNeverSeesHalfAFile(t *testing.T) {
+	path := Dir(t.TempDir()).Path("default", "digits")
+	job := makeJob("default", "digits")
+	if err := Write(path, job, false); err != nil {
+		t.Fatal(err)
+	}
+	var writer sync.WaitGroup
+	stop := make(chan struct{})
+	writer.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := Write(path, job, false); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for range 300 {
+		if _, err := Read(path); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	close(stop)
+	writer.Wait()
+	left, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(left) != 1 {
+		t.Errorf("%d files are left, want the one (%v)", len(left), err)
+	}
+}
+
+func TestOneRunForEachFile(t *testing.T) {
+	path := Dir(t.TempDir()).Path("default", "digits")
+	if Held(path) {
+		t.Error("the lock is held before anyone took it")
+	}
+	lock, err := Acquire(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Acquire(path); !errors.Is(err, ErrBusy) {
+		t.Errorf("second lock gave %v, want ErrBusy", err)
+	}
+	if !Held(path) || !Held(path) {
+		t.Error("the lock is not seen, or looking takes it")
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if Held(path) {
+		t.Error("the lock is held after its release")
+	}
+	again, err := Acquire(path)
+	if err != nil {
+		t.Fatalf("locking again: %v", err)
+	}
+	if err := again.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDefaultDirFollowsTheEnvironment(t *testing.T) {
+	home := t.TempDir()
+	cases := map[string]struct{ state, home, want string }{
+		"the state folder of the user":   {state: "/var/state", home: home, want: "/var/state/milepost"},
+		"a relative folder is not taken": {state: "state", home: home, want: home + "/.local/state/milepost"},
+		"the home folder":                {home: home, want: home + "/.local/state/milepost"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("XDG_STATE_HOME", tc.state)
+			t.Setenv("HOME", tc.home)
+			if got := DefaultDir(); string(got) != tc.want {
+				t.Errorf("DefaultDir = %s, want %s", got, tc.want)
+			}
+		})
+	}
+	t.Run("no home folder", func(t *testing.T) {
+		t.Setenv("XDG_STATE_HOME", "")
+		t.Setenv("HOME", filepath.Join(home, "absent"))
+		if got := DefaultDir(); !strings.HasPrefix(string(got), os.TempDir()) {
+			t.Errorf("DefaultDir = %s, want a temporary folder", got)
+		}
+	})
+}
