@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -53,10 +54,11 @@ func (b *Builder) Version(name string) (string, error) {
 }
 
 // Paths returns one path for each name, in order, building what is missing.
-// Every name is checked before the first build starts.
+// What can be checked is checked before the first build starts, for the builds
+// may take ten minutes.
 func (b *Builder) Paths(ctx context.Context, names ...string) ([]string, error) {
 	for _, name := range names {
-		if _, err := Lookup(name); err != nil {
+		if err := b.check(name); err != nil {
 			return nil, err
 		}
 	}
@@ -69,6 +71,22 @@ func (b *Builder) Paths(ctx context.Context, names ...string) ([]string, error) 
 		paths[i] = path
 	}
 	return paths, nil
+}
+
+// check tells whether name is known and can be built here, if it has to be.
+func (b *Builder) check(name string) error {
+	program, err := Lookup(name)
+	if err != nil {
+		return err
+	}
+	version, err := b.version(program)
+	if err != nil {
+		return err
+	}
+	if !program.CGO || finished(binaryPath(b.cache, name, version)) {
+		return nil
+	}
+	return checkToolchain(name, exec.LookPath)
 }
 
 // Path returns the path of the program name, building it if it is missing.

@@ -52,6 +52,18 @@ func TestLookupNamesTheKnownPrograms(t *testing.T) {
 	}
 }
 
+func TestAMissingCompilerIsNamedBeforeAnythingIsBuilt(t *testing.T) {
+	err := checkToolchain("runc", func(tool string) (string, error) {
+		if tool == "gcc" {
+			return "", exec.ErrNotFound
+		}
+		return "/usr/bin/" + tool, nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "apt-get install -y gcc") {
+		t.Errorf("want an error that says what to install, got %v", err)
+	}
+}
+
 func TestFolderName(t *testing.T) {
 	cases := map[string]struct {
 		paths []string

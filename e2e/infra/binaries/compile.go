@@ -4,7 +4,6 @@ package binaries
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,11 +22,6 @@ type compilation struct {
 // build compiles into a temporary file and renames it, so that whoever finds
 // the target finds all of it, even after a build was killed.
 func build(ctx context.Context, c compilation) error {
-	if c.program.CGO {
-		if err := checkToolchain(c.program); err != nil {
-			return err
-		}
-	}
 	temporary, err := os.MkdirTemp(filepath.Dir(c.target), ".build-")
 	if err != nil {
 		return err
@@ -62,15 +56,15 @@ func buildEnvironment(program Program) []string {
 }
 
 // checkToolchain turns the compiler's page of errors into what to install.
-func checkToolchain(program Program) error {
-	const packages = "apt-get install -y gcc libc6-dev pkg-config libseccomp-dev"
+func checkToolchain(name string, look func(string) (string, error)) error {
+	const install = "apt-get install -y gcc libc6-dev pkg-config libseccomp-dev"
 	for _, tool := range []string{"gcc", "pkg-config"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			return fmt.Errorf("%s needs %s: %s", program.Package, tool, packages)
+		if _, err := look(tool); err != nil {
+			return fmt.Errorf("building %s needs %s: %s", name, tool, install)
 		}
 	}
 	if err := exec.Command("pkg-config", "--exists", "libseccomp").Run(); err != nil {
-		return errors.New("no libseccomp headers: " + packages)
+		return fmt.Errorf("building %s needs the headers of libseccomp: %s", name, install)
 	}
 	return nil
 }

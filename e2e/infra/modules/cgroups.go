@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // cgroupFolders lists the cgroup of that name in every hierarchy. Pods live
@@ -69,6 +70,9 @@ func prepareCgroup(folder string) error {
 	return nil
 }
 
+// neededControllers are those without which a kubelet does not start.
+var neededControllers = []string{"cpu", "cpuset", "memory", "pids"}
+
 // delegateControllers makes every controller of a version 2 hierarchy available
 // to the children of parent. Version 1 has no such switch.
 func delegateControllers(parent string) error {
@@ -79,14 +83,26 @@ func delegateControllers(parent string) error {
 	if err != nil {
 		return err
 	}
-	var enable []string
 	for controller := range strings.FieldsSeq(string(controllers)) {
-		enable = append(enable, "+"+controller)
+		err := appendTo(filepath.Join(parent, "cgroup.subtree_control"), "+"+controller+"\n")
+		if errors.Is(err, syscall.EBUSY) {
+			return fmt.Errorf("%w: its own processes are in the way, as in a container; start that with --cgroupns=host", err)
+		}
+		if err != nil && slices.Contains(neededControllers, controller) {
+			return err
+		}
 	}
-	if len(enable) == 0 {
-		return nil
+	return nil
+}
+
+func appendTo(file, text string) error {
+	out, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
 	}
-	return os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte(strings.Join(enable, " ")), 0o644)
+	defer func() { _ = out.Close() }() // the write has told what there is to tell
+	_, err = out.WriteString(text)
+	return err
 }
 
 func inherit(parent, child, file string) error {

@@ -74,7 +74,7 @@ func TestPrepareCgroupInAFolderOfFiles(t *testing.T) {
 		},
 		"version 2: all controllers are handed down": {
 			before: map[string]string{"cgroup.controllers": "cpu memory pids\n", "cgroup.subtree_control": ""},
-			want:   map[string]string{"cgroup.subtree_control": "+cpu +memory +pids"},
+			want:   map[string]string{"cgroup.subtree_control": "+cpu\n+memory\n+pids\n"},
 		},
 	}
 	for name, tc := range cases {
