@@ -18,6 +18,10 @@ import (
 	"github.com/milepost-dev/milepost/controller/internal/logkeys"
 )
 
+// maxDeadline keeps sums of time within what can be computed. Nothing trains
+// that long.
+const maxDeadline = 100 * 365 * 24 * time.Hour
+
 const messageDeadline = "TrainJob exceeded its active deadline"
 
 // deadline is when the job has to have ended, or zero when nothing counts: there
@@ -32,7 +36,8 @@ func deadline(job *trainer.TrainJob) time.Time {
 	if resumed != nil && resumed.Status == metav1.ConditionFalse {
 		start = resumed.LastTransitionTime.Time
 	}
-	return start.Add(time.Duration(job.Spec.ActiveDeadlineSeconds) * time.Second)
+	seconds := min(job.Spec.ActiveDeadlineSeconds, int64(maxDeadline/time.Second))
+	return start.Add(time.Duration(seconds) * time.Second)
 }
 
 // enforceDeadline ends an overdue job, and otherwise returns how long it has

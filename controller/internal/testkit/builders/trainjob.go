@@ -207,3 +207,8 @@ func setQuantity(list *corev1.ResourceList, name corev1.ResourceName, quantity s
 	}
 	(*list)[name] = resource.MustParse(quantity)
 }
+
+// FromTrainJob goes on building from a copy of an object.
+func FromTrainJob(obj *trainer.TrainJob) *TrainJob {
+	return &TrainJob{obj: *obj.DeepCopy()}
+}
