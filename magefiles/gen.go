@@ -56,6 +56,17 @@ func generation() gentable.Table {
 				Outputs: []string{"controller/api/applyconfiguration/**/*.go"},
 			},
 			reportAPI("types"), reportAPI("spec"), reportAPI("server"), reportAPI("client"),
+			wireTypes("go", "reporters/go/internal/wire/wire.gen.go"),
+			wireTypes("python", "reporters/python/src/milepost/_wire/__init__.py"),
+			wireTypes("typescript", "reporters/typescript/src/wire/index.ts"),
+			wireTypes("java", "reporters/java/src/generated/java/dev/milepost/reporter/wire/*.java"),
+			wireTypes("rust", "reporters/rust/src/wire/mod.rs"),
+			{
+				Name:    "vectors",
+				Inputs:  []string{"openapi/vectors", reporterCodegen},
+				Run:     reporterGen("vectors"),
+				Outputs: []string{"openapi/vectors/tables.json"},
+			},
 			{
 				Name:    "docs-report-api",
 				Inputs:  []string{reportDocument},
@@ -95,6 +106,23 @@ func reportAPI(part string) gentable.Task {
 		},
 		Outputs: []string{reportAPIDir + "/" + part + ".gen.go"},
 	}
+}
+
+// reporterCodegen is the program that makes what reporters share, from templates beside it.
+const reporterCodegen = "reporters/conformance/cmd/codegen"
+
+// wireTypes generates the types of the report API in one language.
+func wireTypes(language string, outputs ...string) gentable.Task {
+	return gentable.Task{
+		Name:    "wire-" + language,
+		Inputs:  []string{reportDocument, "reporters/codegen/tasks.yaml", "reporters/codegen/" + language, reporterCodegen},
+		Run:     reporterGen(language),
+		Outputs: outputs,
+	}
+}
+
+func reporterGen(part string) func(context.Context) error {
+	return func(ctx context.Context) error { return execute(ctx, "go", "run", "./"+reporterCodegen, part) }
 }
 
 // reportReference makes the reference page of the report API.
