@@ -26,12 +26,20 @@ func (l Lint) All(ctx context.Context) error {
 
 // Go runs golangci-lint over all modules: bugs, house style, formatting and import fences.
 func (Lint) Go(ctx context.Context) error {
-	return tool(ctx, "golangci-lint", append([]string{"run"}, workspace...)...)
+	packages, err := workspacePackages(ctx)
+	if err != nil {
+		return err
+	}
+	return tool(ctx, "golangci-lint", append([]string{"run"}, packages...)...)
 }
 
 // Fix lets golangci-lint and its formatters mend what they can.
 func (Lint) Fix(ctx context.Context) error {
-	return tool(ctx, "golangci-lint", append([]string{"run", "--fix"}, workspace...)...)
+	packages, err := workspacePackages(ctx)
+	if err != nil {
+		return err
+	}
+	return tool(ctx, "golangci-lint", append([]string{"run", "--fix"}, packages...)...)
 }
 
 // Fences proves that the import fences refuse what the design forbids and that the flows are apart.

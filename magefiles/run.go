@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/milepost-dev/milepost/magefiles/internal/run"
@@ -77,6 +78,34 @@ func toolPath(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("building the tool %s pinned in %s/go.mod: %w", name, module, err)
 	}
 	return path, nil
+}
+
+// workspaceModules lists the folders of the modules in go.work, relative to the root.
+func workspaceModules(ctx context.Context) ([]string, error) {
+	list, err := output(ctx, "go", "list", "-m", "-f", "{{.Dir}}")
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	modules := strings.Fields(list)
+	for i, dir := range modules {
+		if modules[i], err = filepath.Rel(root, dir); err != nil {
+			return nil, err
+		}
+	}
+	return modules, nil
+}
+
+// workspacePackages are the patterns of all packages in the workspace.
+func workspacePackages(ctx context.Context) ([]string, error) {
+	modules, err := workspaceModules(ctx)
+	for i, module := range modules {
+		modules[i] = "./" + filepath.ToSlash(module) + "/..."
+	}
+	return modules, err
 }
 
 // cacheDir is where finished binaries are kept between runs: $MILEPOST_CACHE, else the folder

@@ -7,6 +7,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -60,6 +61,19 @@ func TestEveryToolModuleExists(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join("..", module, "go.mod"))
 		if err != nil || !strings.Contains(string(text), "tool ") {
 			t.Errorf("%s is said to be pinned in %s/go.mod: %v", name, module, err)
+		}
+	}
+}
+
+func TestWorkspacePackagesCoverEveryModule(t *testing.T) {
+	t.Chdir("..")
+	got, err := workspacePackages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"./controller/...", "./e2e/...", "./magefiles/..."} {
+		if !slices.Contains(got, want) {
+			t.Errorf("packages = %q, want %q among them", got, want)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/magefile/mage/mg"
@@ -29,9 +28,6 @@ var (
 	e2eUnitSuite    = suite{"./e2e/..."}
 	magefilesSuite  = suite{"./magefiles/..."}
 	examplesSuite   = suite{"./docs/examples/go/..."}
-
-	// workspace is every module, so that slow packages of one overlap with the next.
-	workspace = slices.Concat(controllerSuite, e2eUnitSuite, magefilesSuite, examplesSuite)
 )
 
 // assetsVariable names the folder with the API server that envtest suites start.
@@ -39,10 +35,14 @@ const assetsVariable = "MILEPOST_ENVTEST_ASSETS"
 
 // All runs every test that needs nothing but Go, and those in Python where it is installed.
 func (Test) All(ctx context.Context) error {
+	packages, err := workspacePackages(ctx)
+	if err != nil {
+		return err
+	}
 	if err := buildAssets(ctx); err != nil {
 		return err
 	}
-	result, err := runSuite(ctx, workspace)
+	result, err := runSuite(ctx, packages)
 	return closing(result.Plus(runPython(ctx)), err)
 }
 

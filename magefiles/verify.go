@@ -32,9 +32,6 @@ func (Verify) Generated(ctx context.Context) error {
 	return nil
 }
 
-// productModules are the modules that people build; those that only pin tools are not listed.
-var productModules = []string{"controller", "e2e", "magefiles", "docs/examples/go"}
-
 // Modules checks that the module files are tidy and agree with the workspace.
 func (Verify) Modules(ctx context.Context) error {
 	files, err := repositoryFiles(ctx)
@@ -48,8 +45,10 @@ func (Verify) Modules(ctx context.Context) error {
 	return nil
 }
 
-func checkTidy(ctx context.Context) (err error) {
-	for _, module := range productModules {
+// checkTidy looks at every module of the workspace; those that only pin tools are not part of it.
+func checkTidy(ctx context.Context) error {
+	modules, err := workspaceModules(ctx)
+	for _, module := range modules {
 		tidy := run.Cmd{Dir: module, Env: []string{"GOWORK=off"}}
 		if untidy := tidy.Run(ctx, "go", "mod", "tidy", "-diff"); untidy != nil {
 			err = errors.Join(err, fmt.Errorf("%s/go.mod is not tidy, run go mod tidy there: %w", module, untidy))
