@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/milepost-dev/milepost/controller/internal/logkeys"
 )
 
 // FieldOwner is the field manager of everything this package writes.
@@ -71,6 +73,9 @@ func (k *Keeper) EnsureNow(ctx context.Context) error {
 	return k.syncSecret(ctx)
 }
 
+// +kubebuilder:rbac:groups="",namespace=system,resources=secrets,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations;mutatingwebhookconfigurations,verbs=get;list;watch;patch
+
 // Start keeps the certificate until the context ends. It never returns an error: what fails is
 // logged and tried again while the last good certificate is served.
 func (k *Keeper) Start(ctx context.Context) error {
@@ -86,7 +91,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 	for {
 		var retry <-chan time.Time
 		if err := k.sync(ctx); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "Keeping the serving certificate failed; trying again", "secret", k.secretRef())
+			log.FromContext(ctx).Error(err, "keeping the serving certificate; trying again", logkeys.Secret, k.secretRef())
 			retry = k.config.Clock.After(retryPeriod)
 		}
 		select {

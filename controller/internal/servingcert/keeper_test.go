@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -231,7 +231,7 @@ func TestReadyTellsWhatIsMissing(t *testing.T) {
 	denied := true
 	api := interceptor.NewClient(fakeAPI(append(webhookConfigurations(), emptySecret())...), interceptor.Funcs{
 		Patch: func(ctx context.Context, api client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
-			if _, isWebhook := object.(*admissionv1.MutatingWebhookConfiguration); isWebhook && denied {
+			if _, isWebhook := object.(*admissionregistrationv1.MutatingWebhookConfiguration); isWebhook && denied {
 				return apierrors.NewForbidden(schema.GroupResource{Resource: "mutatingwebhookconfigurations"}, object.GetName(), errors.New("injected"))
 			}
 			return api.Patch(ctx, object, patch, options...)

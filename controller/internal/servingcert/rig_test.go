@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -70,13 +70,13 @@ func secretWith(data map[string][]byte) *corev1.Secret {
 
 func webhookConfigurations() []client.Object {
 	return []client.Object{
-		&admissionv1.ValidatingWebhookConfiguration{
+		&admissionregistrationv1.ValidatingWebhookConfiguration{
 			ObjectMeta: metav1.ObjectMeta{Name: validator},
-			Webhooks:   []admissionv1.ValidatingWebhook{{Name: "one.example"}, {Name: "two.example"}},
+			Webhooks:   []admissionregistrationv1.ValidatingWebhook{{Name: "one.example"}, {Name: "two.example"}},
 		},
-		&admissionv1.MutatingWebhookConfiguration{
+		&admissionregistrationv1.MutatingWebhookConfiguration{
 			ObjectMeta: metav1.ObjectMeta{Name: defaulter},
-			Webhooks:   []admissionv1.MutatingWebhook{{Name: "three.example"}},
+			Webhooks:   []admissionregistrationv1.MutatingWebhook{{Name: "three.example"}},
 		},
 	}
 }
@@ -94,7 +94,7 @@ func storedData(t *testing.T, api client.Client) map[string][]byte {
 func storedBundles(ctx context.Context, api client.Client) ([][]byte, error) {
 	var bundles [][]byte
 	for name, configuration := range map[string]client.Object{
-		validator: &admissionv1.ValidatingWebhookConfiguration{}, defaulter: &admissionv1.MutatingWebhookConfiguration{},
+		validator: &admissionregistrationv1.ValidatingWebhookConfiguration{}, defaulter: &admissionregistrationv1.MutatingWebhookConfiguration{},
 	} {
 		if err := api.Get(ctx, client.ObjectKey{Name: name}, configuration); err != nil {
 			return nil, err

@@ -11,12 +11,19 @@ import (
 	"github.com/milepost-dev/milepost/controller/internal/servingcert/authority"
 )
 
-// The life of a certificate authority and its successor, hour by hour, seen by real TLS clients.
-func TestClientsAreServedThroughARotation(t *testing.T) {
+// rotation is the life of a certificate authority and its successor, hour by hour.
+type rotation struct {
+	clock            *clocktesting.FakeClock
+	keeper           *Keeper
+	server           served
+	oldOnly, newOnly []byte
+	leaves           map[string]bool // by serial number
+}
+
+func startRotation(t *testing.T) *rotation {
+	t.Helper()
 	clock := clocktesting.NewFakeClock(start)
-	api := fakeAPI(append(webhookConfigurations(), emptySecret())...)
-	keeper := newKeeper(t, testConfig(clock), api)
-	server := serveTLS(t, keeper.GetCertificate)
+	keeper := newKeeper(t, testConfig(clock), fakeAPI(append(webhookConfigurations(), emptySecret())...))
 	if err := keeper.EnsureNow(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -24,47 +31,53 @@ func TestClientsAreServedThroughARotation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var newOnly []byte
-	var serials = map[string]bool{}
-	for hour := range 190 {
-		now := start.Add(time.Duration(hour) * time.Hour)
-		clock.SetTime(now)
-		if err := keeper.sync(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		bundle, err := keeper.CABundle()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if certificates := authority.ParseCertificates(bundle); len(certificates) == 2 && newOnly == nil {
-			newOnly = firstCertificate(bundle)
-		}
-		serials[keeper.serving.Load().leaf().SerialNumber.String()] = true
+	return &rotation{
+		clock: clock, keeper: keeper, server: serveTLS(t, keeper.GetCertificate), oldOnly: oldOnly, leaves: map[string]bool{},
+	}
+}
 
-		for client, trusted := range map[string]struct {
-			bundle []byte
-			alive  bool
-		}{
-			"that reads the bundle anew":               {bundle: bundle, alive: true},
-			"that has kept the old CA since it began":  {bundle: oldOnly, alive: hour < 100},
-			"that knows the new CA alone":              {bundle: newOnly, alive: newOnly != nil && hour < 170},
-			"that reads the bundle, clock ten min off": {bundle: bundle, alive: true},
-		} {
-			if !trusted.alive {
-				continue
-			}
-			for _, skew := range []time.Duration{-10 * time.Minute, 0} {
-				if err := server.call(trusted.bundle, now.Add(skew)); err != nil {
+// hour goes to a point in time and returns what the clients that should be served then trust.
+func (r *rotation) hour(t *testing.T, hour int) map[string][]byte {
+	t.Helper()
+	r.clock.SetTime(start.Add(time.Duration(hour) * time.Hour))
+	if err := r.keeper.sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	bundle, err := r.keeper.CABundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(authority.ParseCertificates(bundle)) == 2 && r.newOnly == nil {
+		r.newOnly = firstCertificate(bundle)
+	}
+	r.leaves[r.keeper.serving.Load().leaf().SerialNumber.String()] = true
+
+	clients := map[string][]byte{"that reads the bundle anew": bundle}
+	if hour < 100 {
+		clients["that has kept the old CA since it began"] = r.oldOnly
+	}
+	if r.newOnly != nil && hour < 170 {
+		clients["that knows the new CA alone"] = r.newOnly
+	}
+	return clients
+}
+
+func TestClientsAreServedThroughARotation(t *testing.T) {
+	life := startRotation(t)
+	for hour := range 190 {
+		for client, trusted := range life.hour(t, hour) {
+			for _, skew := range []time.Duration{-10 * time.Minute, 0, 10 * time.Minute} { // clocks are off
+				if err := life.server.call(trusted, life.clock.Now().Add(skew)); err != nil {
 					t.Errorf("hour %d, client %s, clock %s off: %v", hour, client, skew, err)
 				}
 			}
 		}
 	}
-	if newOnly == nil {
+	if life.newOnly == nil {
 		t.Error("no successor of the CA was seen, so nothing was shown")
 	}
-	if len(serials) < 8 {
-		t.Errorf("%d different leaves were served in 190 hours, want at least 8", len(serials))
+	if len(life.leaves) < 8 {
+		t.Errorf("%d different leaves were served in 190 hours, want at least 8", len(life.leaves))
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/milepost-dev/milepost/controller/internal/logkeys"
 )
 
 // maxAttempts bounds the tries of one write. Each conflict means that another replica has written,
@@ -57,7 +59,7 @@ func (k *Keeper) readAndRenew(ctx context.Context) (*corev1.Secret, error) {
 	if err := k.write(ctx, secret, due, absent); err != nil {
 		return nil, fmt.Errorf("storing renewed certificates in Secret %q: %w", k.config.Secret, err)
 	}
-	log.FromContext(ctx).Info("Renewed certificates", "secret", k.secretRef(), "reasons", due.reasons)
+	log.FromContext(ctx).Info("renewed certificates", logkeys.Secret, k.secretRef(), "reasons", due.reasons)
 	return secret, nil
 }
 

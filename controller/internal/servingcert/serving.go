@@ -12,6 +12,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/milepost-dev/milepost/controller/internal/logkeys"
 	"github.com/milepost-dev/milepost/controller/internal/servingcert/authority"
 )
 
@@ -52,7 +53,7 @@ func (k *Keeper) CABundle() ([]byte, error) {
 		return nil, ErrNotLoaded
 	}
 	if len(authority.ParseCertificates(current.bundle)) == 0 {
-		return nil, fmt.Errorf("Secret %q holds no certificate under %s", k.config.Secret, KeyCACert)
+		return nil, fmt.Errorf("no certificate under %s of Secret %q", KeyCACert, k.config.Secret)
 	}
 	return current.bundle, nil
 }
@@ -72,8 +73,8 @@ func (k *Keeper) Subscribe() <-chan struct{} {
 func (k *Keeper) serve(ctx context.Context, next *serving) {
 	previous := k.serving.Swap(next)
 	if previous == nil || !bytes.Equal(previous.certificate.Certificate[0], next.certificate.Certificate[0]) {
-		log.FromContext(ctx).Info("Serving a new certificate",
-			"secret", k.secretRef(), "serial", next.leaf().SerialNumber.Text(16), "notAfter", next.leaf().NotAfter)
+		log.FromContext(ctx).Info("serving a new certificate",
+			logkeys.Secret, k.secretRef(), "serial", next.leaf().SerialNumber.Text(16), "notAfter", next.leaf().NotAfter)
 	}
 	if previous != nil && bytes.Equal(previous.bundle, next.bundle) {
 		return

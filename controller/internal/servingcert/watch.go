@@ -5,7 +5,7 @@ package servingcert
 import (
 	"context"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,10 +25,10 @@ func (k *Keeper) watchTargets() []watchTarget {
 		return targets
 	}
 	if name := k.config.ValidatingWebhook; name != "" {
-		targets = append(targets, watchTarget{list: &admissionv1.ValidatingWebhookConfigurationList{}, name: name})
+		targets = append(targets, watchTarget{list: &admissionregistrationv1.ValidatingWebhookConfigurationList{}, name: name})
 	}
 	if name := k.config.MutatingWebhook; name != "" {
-		targets = append(targets, watchTarget{list: &admissionv1.MutatingWebhookConfigurationList{}, name: name})
+		targets = append(targets, watchTarget{list: &admissionregistrationv1.MutatingWebhookConfigurationList{}, name: name})
 	}
 	return targets
 }
@@ -38,7 +38,7 @@ func (k *Keeper) watchTargets() []watchTarget {
 func (k *Keeper) watch(ctx context.Context, target watchTarget, wake chan<- struct{}) {
 	for {
 		if err := k.watchOnce(ctx, target, wake); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).V(1).Info("Watching failed; trying again", "object", target.name, "reason", err.Error())
+			log.FromContext(ctx).V(1).Info("watching ended; trying again", "object", target.name, "reason", err.Error())
 		}
 		select {
 		case <-ctx.Done():

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -18,8 +18,8 @@ import (
 // does not exist is passed over: the chart creates it after the Deployment, and the watch tells when.
 func (k *Keeper) syncWebhooks(ctx context.Context, bundle []byte) error {
 	return errors.Join(
-		k.syncWebhook(ctx, k.config.ValidatingWebhook, &admissionv1.ValidatingWebhookConfiguration{}, bundle),
-		k.syncWebhook(ctx, k.config.MutatingWebhook, &admissionv1.MutatingWebhookConfiguration{}, bundle),
+		k.syncWebhook(ctx, k.config.ValidatingWebhook, &admissionregistrationv1.ValidatingWebhookConfiguration{}, bundle),
+		k.syncWebhook(ctx, k.config.MutatingWebhook, &admissionregistrationv1.MutatingWebhookConfiguration{}, bundle),
 	)
 }
 
@@ -34,7 +34,7 @@ func (k *Keeper) syncWebhook(ctx context.Context, name string, configuration cli
 		}
 	}
 	if apierrors.IsNotFound(err) {
-		log.FromContext(ctx).V(1).Info("Webhook configuration does not exist", "webhookConfiguration", name)
+		log.FromContext(ctx).V(1).Info("webhook configuration does not exist", "webhookConfiguration", name)
 		return nil
 	}
 	if err != nil {
@@ -62,14 +62,14 @@ func (k *Keeper) injectOnce(ctx context.Context, name string, configuration clie
 	return k.client.Patch(ctx, configuration, patch, client.FieldOwner(FieldOwner))
 }
 
-func clientConfigs(configuration client.Object) []*admissionv1.WebhookClientConfig {
-	var configs []*admissionv1.WebhookClientConfig
+func clientConfigs(configuration client.Object) []*admissionregistrationv1.WebhookClientConfig {
+	var configs []*admissionregistrationv1.WebhookClientConfig
 	switch typed := configuration.(type) {
-	case *admissionv1.ValidatingWebhookConfiguration:
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		for i := range typed.Webhooks {
 			configs = append(configs, &typed.Webhooks[i].ClientConfig)
 		}
-	case *admissionv1.MutatingWebhookConfiguration:
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		for i := range typed.Webhooks {
 			configs = append(configs, &typed.Webhooks[i].ClientConfig)
 		}

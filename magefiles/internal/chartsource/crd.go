@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -114,7 +115,7 @@ func dropDescriptions(node *yaml.Node, path []string) {
 			continue
 		}
 		// A path of its own for each child: siblings must not share what append leaves behind.
-		dropDescriptions(value, append(path[:len(path):len(path)], key.Value))
+		dropDescriptions(value, append(slices.Clip(path), key.Value))
 		kept = append(kept, key, value)
 	}
 	node.Content = kept

@@ -46,33 +46,31 @@ func VendorJobSet(module, version, target string) error {
 		switch {
 		case err != nil:
 			return err
-		case slices.Contains(leftOut, name) && entry.IsDir():
+		case entry.IsDir() && slices.Contains(leftOut, name):
 			return fs.SkipDir
 		case entry.IsDir() || slices.Contains(leftOut, name):
 			return nil
 		}
-		text, err := fs.ReadFile(source, name)
-		if err != nil {
-			return err
-		}
-		if name == jobSetSecret {
-			if text, err = withoutEmptyKeys(text); err != nil {
-				return err
-			}
-		}
-		return write(filepath.Join(target, name), text)
+		return copyFile(source, name, target)
 	})
 	if err != nil {
 		return fmt.Errorf("copying JobSet's chart: %w", err)
 	}
-	licence, err := os.ReadFile(filepath.Join(module, "LICENSE"))
-	if err != nil {
-		return err
-	}
-	if err := write(filepath.Join(target, "LICENSE"), licence); err != nil {
+	if err := copyFile(os.DirFS(module), "LICENSE", target); err != nil {
 		return err
 	}
 	return write(filepath.Join(target, "VENDORED.md"), fmt.Appendf(nil, vendoredNote, version))
+}
+
+func copyFile(source fs.FS, name, target string) error {
+	text, err := fs.ReadFile(source, name)
+	if err == nil && name == jobSetSecret {
+		text, err = withoutEmptyKeys(text)
+	}
+	if err != nil {
+		return err
+	}
+	return write(filepath.Join(target, name), text)
 }
 
 // withoutEmptyKeys fails when JobSet changed the Secret, so that a new version is looked at.

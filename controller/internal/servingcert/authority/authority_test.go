@@ -3,7 +3,6 @@
 package authority_test
 
 import (
-	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -81,6 +80,10 @@ func TestCertificatesCarryTheExtensionsThatStrictClientsAskFor(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheLeafIsAServerCertificateThatNamesItsIssuer(t *testing.T) {
+	made := makeChains(t)
 	if got := made.leaf.KeyUsage; got != x509.KeyUsageDigitalSignature {
 		t.Errorf("leaf key usage is %b", got)
 	}
@@ -251,7 +254,7 @@ func foreignRSA(t *testing.T) (*x509.Certificate, []byte) {
 		NotBefore: issued, NotAfter: expires, BasicConstraintsValid: true, IsCA: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment | x509.KeyUsageCertSign,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, crypto.PublicKey(key.Public()), key)
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
