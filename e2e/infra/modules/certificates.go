@@ -6,6 +6,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -96,6 +97,20 @@ func sign(template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) 
 		return pair{}, fmt.Errorf("reading back the certificate of %s: %w", template.Subject.CommonName, err)
 	}
 	return pair{certificate: certificate, key: key}, nil
+}
+
+// writeTokenKey makes the key that signs service account tokens. It is an RSA
+// key, as in nearly all clusters, so that programs meet the usual algorithm.
+func writeTokenKey(path string) error {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return fmt.Errorf("making the key of service accounts: %w", err)
+	}
+	block := &pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}
+	if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+		return fmt.Errorf("writing the key of service accounts: %w", err)
+	}
+	return nil
 }
 
 func (p pair) certificatePEM() []byte {

@@ -42,7 +42,6 @@ func (l layout) identities() map[string]identity {
 		scheduler:         {user: "system:kube-scheduler"},
 		proxy:             {user: "system:kube-proxy"},
 		dns:               {user: "milepost:cluster-dns"},
-		serviceAccount:    {user: "service-account"},
 	}
 }
 
@@ -67,6 +66,9 @@ func (l layout) writeIdentities(now time.Time) error {
 		return err
 	}
 	if err := front.write(l.certificate(frontProxy), l.key(frontProxy)); err != nil {
+		return err
+	}
+	if err := writeTokenKey(l.key(serviceAccount)); err != nil {
 		return err
 	}
 	pairs := map[string]pair{}
