@@ -72,8 +72,7 @@ func (v *trainJobValidator) ValidateDelete(context.Context, *trainer.TrainJob) (
 
 // unresolved names the runtime that a TrainJob asks for and why it does not get it.
 func unresolved(job *trainer.TrainJob, err error) error {
-	var kind *runtimeref.UnsupportedKindError
-	if errors.As(err, &kind) {
+	if kind, ok := errors.AsType[*runtimeref.UnsupportedKindError](err); ok {
 		return kind
 	}
 	var notFound *runtimeref.NotFoundError

@@ -51,7 +51,7 @@ func TestBuildMetadata(t *testing.T) {
 		Namespace: "ns", Name: "job", Labels: map[string]string{"a": "1"}, Annotations: map[string]string{"b": "2"},
 		OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: "trainer.kubeflow.org/v1alpha1", Kind: "TrainJob", Name: "job", UID: "u1",
-			Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
+			Controller: new(true), BlockOwnerDeletion: new(true),
 		}},
 	}
 	if diff := cmp.Diff(want, object.ObjectMeta); diff != "" {
@@ -126,7 +126,7 @@ func TestBuildTrainer(t *testing.T) {
 	secret := builders.MakeTrainJob("ns", "job").Env("A", "").Obj()
 	secret.Spec.Trainer.Env = []corev1.EnvVar{{
 		Name: "A", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: "s"}, Key: "k", Optional: ptr.To(true),
+			LocalObjectReference: corev1.LocalObjectReference{Name: "s"}, Key: "k", Optional: new(true),
 		}},
 	}}
 	tests := map[string]struct {
@@ -177,10 +177,10 @@ func TestBuildTrainer(t *testing.T) {
 func TestBuildInitializers(t *testing.T) {
 	got := build(t, builders.MakeRuntime("r").Initializers(), builders.MakeTrainJob("ns", "job").
 		Dataset(trainer.DatasetInitializer{
-			StorageUri: ptr.To("hf://a/b"), Env: []corev1.EnvVar{{Name: "X", Value: "1"}, {Name: "STORAGE_URI", Value: "hf://mine"}},
+			StorageUri: new("hf://a/b"), Env: []corev1.EnvVar{{Name: "X", Value: "1"}, {Name: "STORAGE_URI", Value: "hf://mine"}},
 			SecretRef: &corev1.LocalObjectReference{Name: "creds"},
 		}).
-		Model(trainer.ModelInitializer{StorageUri: ptr.To("s3://m/n")}))
+		Model(trainer.ModelInitializer{StorageUri: new("s3://m/n")}))
 	dataset := got.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers[0]
 	if diff := cmp.Diff([]string{"STORAGE_URI=hf://mine", "X=1"}, plans.Env(dataset.Env)); diff != "" {
 		t.Errorf("dataset env (-want +got):\n%s", diff)

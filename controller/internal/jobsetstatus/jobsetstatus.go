@@ -10,7 +10,6 @@ package jobsetstatus
 import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
@@ -58,11 +57,11 @@ func jobsStatus(jobSet *jobsetv1alpha2.JobSet) []trainer.JobStatus {
 	for _, s := range jobSet.Status.ReplicatedJobsStatus {
 		out = append(out, trainer.JobStatus{
 			Name:      s.Name,
-			Ready:     ptr.To(s.Ready),
-			Succeeded: ptr.To(s.Succeeded),
-			Failed:    ptr.To(s.Failed),
-			Active:    ptr.To(s.Active),
-			Suspended: ptr.To(s.Suspended),
+			Ready:     new(s.Ready),
+			Succeeded: new(s.Succeeded),
+			Failed:    new(s.Failed),
+			Active:    new(s.Active),
+			Suspended: new(s.Suspended),
 		})
 	}
 	return out

@@ -3,6 +3,7 @@
 package runtimeref_test
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 
@@ -60,8 +61,10 @@ func TestNewPlanPodSets(t *testing.T) {
 		"initializers and others have the pods of the template": {
 			runtime: builders.MakeRuntime("r").NumNodes(4).Initializers().Job("cache", "", builders.MakeContainer("c")).Edit(parallel(2)),
 			want: []podSet{
-				{"dataset-initializer", "dataset-initializer", 2}, {"model-initializer", "model-initializer", 2},
-				{"node", "trainer", 4}, {"cache", "", 2},
+				{"dataset-initializer", "dataset-initializer", 2},
+				{"model-initializer", "model-initializer", 2},
+				{"node", "trainer", 4},
+				{"cache", "", 2},
 			},
 		},
 	}
@@ -115,19 +118,17 @@ func TestNewPlanRefusesUnusableRuntimes(t *testing.T) {
 	}
 }
 
-func TestNewPlanMergesPatches(t *testing.T) {
-	runtime := builders.MakeRuntime("r").TemplateLabel("team", "a").TemplateAnnotation("note", "x").Initializers().
-		EditNode(func(c *corev1.Container) {
-			c.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
-		})
-	job := builders.MakeTrainJob("ns", "job").
+// patched is a TrainJob with patches of two managers, the second of which speaks
+// twice about the same pods.
+func patched() *trainer.TrainJob {
+	return builders.MakeTrainJob("ns", "job").
 		Patch("a.example.com/first", trainer.JobSetTemplatePatch{Metadata: &metav1.ObjectMeta{
 			Name: "ignored", Labels: map[string]string{"team": "b", "queue": "q"}, Annotations: map[string]string{"more": "y"},
 		}}).
 		PodPatch("a.example.com/second", "node", trainer.PodSpecPatch{
 			NodeSelector:                  map[string]string{"pool": "a", "disk": "ssd"},
-			ServiceAccountName:            ptr.To("trainer"),
-			TerminationGracePeriodSeconds: ptr.To[int64](90),
+			ServiceAccountName:            new("trainer"),
+			TerminationGracePeriodSeconds: new(int64(90)),
 			Tolerations:                   []corev1.Toleration{{Key: "gpu"}},
 			Volumes:                       []corev1.Volume{{Name: "cache"}},
 			Containers: []trainer.ContainerPatch{{
@@ -137,41 +138,58 @@ func TestNewPlanMergesPatches(t *testing.T) {
 		PodPatch("b.example.com/third", "node", trainer.PodSpecPatch{
 			NodeSelector: map[string]string{"pool": "b"},
 			Tolerations:  []corev1.Toleration{{Key: "other"}},
+		}).Obj()
+}
+
+func patchable() *builders.Runtime {
+	return builders.MakeRuntime("r").TemplateLabel("team", "a").TemplateAnnotation("note", "x").Initializers().
+		EditNode(func(c *corev1.Container) {
+			c.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
 		})
-	frozen := resolved(runtime)
-	obj := job.Obj()
-	untouched := obj.DeepCopy()
-	plan, err := runtimeref.NewPlan(frozen, obj)
+}
+
+func TestNewPlanMergesPatches(t *testing.T) {
+	plan, err := runtimeref.NewPlan(resolved(patchable()), patched())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]string{"team": "b", "queue": "q"}, plan.Labels); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
+	var got jobsetv1alpha2.JobSet
+	text, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"labels": plan.Labels, "annotations": plan.Annotations}, "spec": plan.Spec,
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]string{"note": "x", "more": "y"}, plan.Annotations); diff != "" {
-		t.Errorf("annotations (-want +got):\n%s", diff)
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
 	}
-	if got := []string{plan.PodSets[0].Name, plan.PodSets[1].Name, plan.PodSets[2].Name}; !cmp.Equal(got, []string{"dataset-initializer", "model-initializer", "node"}) {
-		t.Errorf("the order of the runtime is lost: %v", got)
+	want := jobsetv1alpha2.JobSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Labels: map[string]string{"team": "b", "queue": "q"}, Annotations: map[string]string{"note": "x", "more": "y"},
+		},
+		Spec: patchable().Cluster().Spec.Template.Spec, // in the order of the runtime
 	}
-	pod := plan.PodSets[2].Pod
-	if diff := cmp.Diff(map[string]string{"pool": "b", "disk": "ssd"}, pod.NodeSelector); diff != "" {
-		t.Errorf("node selector (-want +got):\n%s", diff)
+	pod := &want.Spec.ReplicatedJobs[2].Template.Spec.Template.Spec
+	pod.NodeSelector = map[string]string{"pool": "b", "disk": "ssd"}
+	pod.ServiceAccountName = "trainer"
+	pod.TerminationGracePeriodSeconds = new(int64(90))
+	pod.Tolerations = []corev1.Toleration{{Key: "other"}} // a whole that the last patch sets
+	pod.Volumes = []corev1.Volume{{Name: "cache"}}
+	pod.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "cache", MountPath: "/cache"}, {Name: "data", MountPath: "/data"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("JobSet (-want +got):\n%s", diff)
 	}
-	if ptr.Deref(pod.ServiceAccountName, "") != "trainer" || ptr.Deref(pod.TerminationGracePeriodSeconds, 0) != 90 {
-		t.Errorf("service account %v, grace period %v", pod.ServiceAccountName, pod.TerminationGracePeriodSeconds)
+}
+
+func TestNewPlanChangesNeitherArgument(t *testing.T) {
+	runtime, job := resolved(patchable()), patched()
+	if _, err := runtimeref.NewPlan(runtime, job); err != nil {
+		t.Fatal(err)
 	}
-	if len(pod.Tolerations) != 1 || *pod.Tolerations[0].Key != "other" {
-		t.Errorf("tolerations are a whole that the last patch sets, got %v", pod.Tolerations)
-	}
-	node := plan.PodSets[2].Container("node")
-	if len(node.VolumeMounts) != 2 || ptr.Deref(node.Image, "") != "example.com/node:1" || len(pod.Volumes) != 1 {
-		t.Errorf("mounts %v, image %v, volumes %v", node.VolumeMounts, node.Image, pod.Volumes)
-	}
-	if diff := cmp.Diff(resolved(runtime), frozen); diff != "" {
+	if diff := cmp.Diff(resolved(patchable()), runtime); diff != "" {
 		t.Errorf("the runtime was changed (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(untouched, obj); diff != "" {
+	if diff := cmp.Diff(patched(), job); diff != "" {
 		t.Errorf("the TrainJob was changed (-want +got):\n%s", diff)
 	}
 }

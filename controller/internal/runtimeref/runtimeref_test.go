@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -43,7 +42,7 @@ func snapshotOf(t *testing.T, owner types.UID, runtime *builders.Runtime) *corev
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: *kept.Name,
 			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: trainer.GroupVersion.String(), Kind: trainer.TrainJobKind, Name: "job", UID: owner, Controller: ptr.To(true),
+				APIVersion: trainer.GroupVersion.String(), Kind: trainer.TrainJobKind, Name: "job", UID: owner, Controller: new(true),
 			}},
 		},
 		Data: kept.Data,

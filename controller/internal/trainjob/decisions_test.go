@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	jobsetv1alpha2ac "sigs.k8s.io/jobset/client-go/applyconfiguration/jobset/v1alpha2"
@@ -226,7 +225,7 @@ func TestTrainJobChanged(t *testing.T) {
 		"a label":                     {func(j *trainer.TrainJob) { j.Labels["a"] = "2" }, true},
 		"an annotation":               {func(j *trainer.TrainJob) { j.Annotations = map[string]string{"a": "1"} }, true},
 		"a finalizer":                 {func(j *trainer.TrainJob) { j.Finalizers = []string{"a"} }, true},
-		"the deletion":                {func(j *trainer.TrainJob) { j.DeletionTimestamp = ptr.To(metav1.NewTime(noon)) }, true},
+		"the deletion":                {func(j *trainer.TrainJob) { j.DeletionTimestamp = new(metav1.NewTime(noon)) }, true},
 		"another of the same name":    {func(j *trainer.TrainJob) { j.UID = "other" }, true},
 		"the state":                   {func(j *trainer.TrainJob) { j.Status.State = "Failed" }, true},
 		"a report with another state": {func(j *trainer.TrainJob) { j.Status.TrainerStatus = nil; j.Status.State = "Failed" }, true},
@@ -290,7 +289,7 @@ func TestCarryOver(t *testing.T) {
 	stored := builders.MakeJobSet("ns", "job").Job("other", "").Suspend(true).Obj()
 	stored.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers[0].Image = "old"
 	wanted := stored.DeepCopy()
-	wanted.Spec.Suspend = ptr.To(false)
+	wanted.Spec.Suspend = new(false)
 	pod := &wanted.Spec.ReplicatedJobs[0].Template.Spec.Template
 	pod.Labels, pod.Annotations = map[string]string{"a": "1"}, map[string]string{"b": "2"}
 	pod.Spec.NodeSelector = map[string]string{"pool": "x"}
@@ -318,7 +317,7 @@ func TestCarryOver(t *testing.T) {
 func TestCheckOwner(t *testing.T) {
 	owned := func(kind, name string, uid types.UID) *corev1.ConfigMap {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{
-			{Kind: kind, Name: name, UID: uid, Controller: ptr.To(true)},
+			{Kind: kind, Name: name, UID: uid, Controller: new(true)},
 		}}}
 	}
 	job := builders.MakeTrainJob("ns", "job").UID("u1").Obj()

@@ -196,12 +196,10 @@ func conclude(a *attempt, err error, left time.Duration, now metav1.Time) (ctrl.
 // hopeless is the cause of an error that no further try will end differently, or
 // nil.
 func hopeless(err error) error {
-	var kind *runtimeref.UnsupportedKindError
-	if errors.As(err, &kind) {
+	if kind, ok := errors.AsType[*runtimeref.UnsupportedKindError](err); ok {
 		return kind
 	}
-	var template *runtimeref.UnusableError
-	if errors.As(err, &template) {
+	if template, ok := errors.AsType[*runtimeref.UnusableError](err); ok {
 		return template
 	}
 	return nil

@@ -35,7 +35,7 @@ func MakeTrainJob(namespace, name string) *TrainJob {
 				APIGroup: ptr.To(trainer.GroupName),
 				Kind:     ptr.To(trainer.ClusterTrainingRuntimeKind),
 			},
-			Suspend:   ptr.To(false),
+			Suspend:   new(false),
 			ManagedBy: ptr.To(trainer.ManagedByTrainJobController),
 		},
 	}}

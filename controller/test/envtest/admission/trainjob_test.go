@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -73,10 +72,10 @@ var _ = Describe("Creating a TrainJob", func() {
 			builders.MakeTrainJob("", "a").NamespacedRuntime("runtime"),
 			`envInjection target podSet "node" container "gone" not found in runtime template`),
 		Entry("a data set without a job that fetches it", builders.MakeRuntime("runtime"),
-			builders.MakeTrainJob("", "a").NamespacedRuntime("runtime").Dataset(trainer.DatasetInitializer{StorageUri: ptr.To("hf://x/y")}),
+			builders.MakeTrainJob("", "a").NamespacedRuntime("runtime").Dataset(trainer.DatasetInitializer{StorageUri: new("hf://x/y")}),
 			"must have dataset-initializer job when trainJob is configured with input datasetConfig"),
 		Entry("a model without a job that fetches it", builders.MakeRuntime("runtime"),
-			builders.MakeTrainJob("", "a").NamespacedRuntime("runtime").Model(trainer.ModelInitializer{StorageUri: ptr.To("hf://x/y")}),
+			builders.MakeTrainJob("", "a").NamespacedRuntime("runtime").Model(trainer.ModelInitializer{StorageUri: new("hf://x/y")}),
 			"must have model-initializer job when trainJob is configured with input modelConfig"),
 		Entry("an initializer without its container",
 			builders.MakeEmptyRuntime("runtime").Job("dataset-initializer", "", builders.MakeContainer("other")).Job("node", "trainer", builders.MakeContainer("node")),

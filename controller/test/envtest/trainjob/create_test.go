@@ -27,7 +27,7 @@ var _ = Describe("A new TrainJob", func() {
 		Expect(jobSet.Labels).To(HaveKeyWithValue("from", "runtime"))
 		Expect(jobSet.OwnerReferences).To(ConsistOf(metav1.OwnerReference{
 			APIVersion: "trainer.kubeflow.org/v1alpha1", Kind: "TrainJob", Name: "plain", UID: job.UID,
-			Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
+			Controller: new(true), BlockOwnerDeletion: new(true),
 		}))
 		Expect(jobSet.Spec.Suspend).To(HaveValue(BeFalse()))
 		Expect(jobSet.Spec.ReplicatedJobs).To(HaveLen(1))
@@ -100,7 +100,7 @@ var _ = Describe("A new TrainJob", func() {
 
 		Expect(apiServer.Delete(ctx, builders.MakeRuntime("runtime").Namespaced(namespace))).To(Succeed())
 		createRuntime(ctx, namespace, builders.MakeRuntime("runtime").NumNodes(7))
-		editJob(ctx, job, func(j *trainer.TrainJob) { j.Spec.Suspend = ptr.To(false) })
+		editJob(ctx, job, func(j *trainer.TrainJob) { j.Spec.Suspend = new(false) })
 		Eventually(func() *bool { return jobSetOf(ctx, job).Spec.Suspend }).Should(HaveValue(BeFalse()))
 		Expect(jobSetOf(ctx, job).Spec.ReplicatedJobs[0].Template.Spec.Completions).To(HaveValue(BeEquivalentTo(2)))
 	})
@@ -115,10 +115,10 @@ var _ = Describe("A new TrainJob", func() {
 		}))
 		job := createJob(ctx, builders.MakeTrainJob(namespace, "init").
 			Dataset(trainer.DatasetInitializer{
-				StorageUri: ptr.To("hf://data/set"), Env: []corev1.EnvVar{{Name: "SPLIT", Value: "train"}},
+				StorageUri: new("hf://data/set"), Env: []corev1.EnvVar{{Name: "SPLIT", Value: "train"}},
 				SecretRef: &corev1.LocalObjectReference{Name: "hf-token"},
 			}).
-			Model(trainer.ModelInitializer{StorageUri: ptr.To("hf://some/model")}))
+			Model(trainer.ModelInitializer{StorageUri: new("hf://some/model")}))
 
 		jobs := jobSetOf(ctx, job).Spec.ReplicatedJobs
 		Expect(jobs).To(HaveLen(3))

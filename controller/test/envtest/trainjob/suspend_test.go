@@ -5,7 +5,6 @@ package trainjob_test
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"k8s.io/utils/ptr"
 
 	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/builders"
@@ -90,7 +89,7 @@ var _ = Describe("Suspending", func() {
 
 		// With the gate on there would be variables and a volume, which JobSet refuses to add.
 		startController(gateOn, func(*trainjob.Config) {})
-		editJob(ctx, job, func(j *trainer.TrainJob) { j.Spec.Suspend = ptr.To(true) })
+		editJob(ctx, job, func(j *trainer.TrainJob) { j.Spec.Suspend = new(true) })
 		Eventually(suspendOf(ctx, job)).Should(HaveValue(BeTrue()))
 		Eventually(eventsOf(ctx, job)).Should(ContainElement(HavePrefix("Warning TrainJobTemplateKept: ")))
 		editJob(ctx, job, func(j *trainer.TrainJob) { pool("a")(j); *j.Spec.Suspend = false })
