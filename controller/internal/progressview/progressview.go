@@ -81,6 +81,13 @@ func Plain(v View) string {
 	return line
 }
 
+// Last returns what stays of a report when the run is over: progress and metrics,
+// not the time left.
+func Last(rep report.Report) string {
+	rep.EstimatedRemainingSeconds = nil
+	return Plain(View{Report: &rep})
+}
+
 // Duration returns a length of time in two units at most: 7s, 4m05s, 2h07m, 3d04h.
 func Duration(d time.Duration) string {
 	seconds := int64(max(d, 0) / time.Second)

@@ -55,9 +55,9 @@ func (d Dir) Path(namespace, name string) string {
 }
 
 // List reads the TrainJobs of a namespace, or of all when namespace is empty, in
-// the order of their names. Files that cannot be read are reported in the error
-// beside those that can.
-func (d Dir) List(namespace string) ([]*trainer.TrainJob, error) {
+// the order of their names, each with read. Files that cannot be read are in the
+// error, beside those that can.
+func (d Dir) List(namespace string, read func(path string) (*trainer.TrainJob, error)) ([]*trainer.TrainJob, error) {
 	if namespace == "" {
 		namespace = "*"
 	}
@@ -69,7 +69,7 @@ func (d Dir) List(namespace string) ([]*trainer.TrainJob, error) {
 	var jobs []*trainer.TrainJob
 	var errs []error
 	for _, path := range paths {
-		job, err := Read(path)
+		job, err := read(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // replaced or removed this very moment
 		case err != nil:

@@ -104,18 +104,18 @@ func TestListReturnsWhatItCanRead(t *testing.T) {
 		}
 		return all
 	}
-	jobs, err := dir.List("default")
+	jobs, err := dir.List("default", Read)
 	if diff := cmp.Diff([]string{"default/a", "default/b"}, names(jobs)); diff != "" {
 		t.Errorf("jobs of one namespace (-want +got):\n%s", diff)
 	}
 	if err == nil || !strings.Contains(err.Error(), "broken.yaml") {
 		t.Errorf("error = %v, want the broken file by its name", err)
 	}
-	jobs, _ = dir.List("")
+	jobs, _ = dir.List("", Read)
 	if diff := cmp.Diff([]string{"default/a", "default/b", "other/c"}, names(jobs)); diff != "" {
 		t.Errorf("all jobs (-want +got):\n%s", diff)
 	}
-	if jobs, err := Dir(t.TempDir()).List(""); len(jobs) != 0 || err != nil {
+	if jobs, err := Dir(t.TempDir()).List("", Read); len(jobs) != 0 || err != nil {
 		t.Errorf("an empty folder gave %v, %v", jobs, err)
 	}
 }

@@ -102,6 +102,20 @@ func (s *Screen) Show(text string) (resized bool) {
 	return resized
 }
 
+// Say writes a line of this program's own between those of the command.
+func (s *Screen) Say(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.scan.ground() {
+		return // a line in the middle of a sequence would be lost anyway
+	}
+	if !s.scan.lineStart {
+		text = "\r\n" + text
+	}
+	s.write(text + "\r\n")
+	s.scan.lineStart = true
+}
+
 // Suspend gives the whole terminal back until Resume.
 func (s *Screen) Suspend() {
 	s.mu.Lock()

@@ -93,6 +93,11 @@ func TestScreenKeepsTheLastRow(t *testing.T) {
 			want: "␛D␛[A␛7␛[1;23r␛8" + "␛7␛[24;1H␛[0m52%␛[K␛8",
 		},
 		{
+			name: "a line of our own starts in the first column",
+			do:   func() { _, _ = s.Write([]byte("half")); s.Say("note") },
+			want: "half\r\nnote\r\n",
+		},
+		{
 			name: "the end removes the line and starts a new row",
 			do:   func() { _, _ = s.Write([]byte("half a row")); s.Close() },
 			want: "half a row" + "␛7␛[r␛[24;1H␛[0m␛[K␛8\r\n",
