@@ -8,6 +8,7 @@ package main
 var Aliases = map[string]any{
 	"bench":    Bench.All,
 	"build":    Build.All,
+	"demo":     Demo.Local,
 	"e2e":      E2e.All,
 	"generate": Gen.All,
 	"lint":     Lint.All,
