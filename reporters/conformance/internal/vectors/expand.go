@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,7 +45,7 @@ func writeNode(out *bytes.Buffer, node *yaml.Node, key string) error {
 		}
 		return writeMap(out, []*yaml.Node{node})
 	case yaml.SequenceNode:
-		if key == "metrics" && len(node.Content) > 0 && node.Content[0].Kind == yaml.MappingNode {
+		if key == "metrics" && slices.ContainsFunc(node.Content, func(n *yaml.Node) bool { return isShort(n, "$series") }) {
 			return writeMap(out, node.Content)
 		}
 		return writeList(out, node)

@@ -5,6 +5,11 @@
 // Package wire holds the types of the report API, version 1.0.0, as they stand on the wire.
 package wire
 
+import (
+	"encoding/json"
+	"fmt"
+)
+
 // Path is the path of the report endpoint. A reporter uses the URL of its environment as it is.
 const Path = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{namespace}/trainjobs/{name}/status"
 
@@ -26,6 +31,17 @@ type TrainJobStatusUpdate struct {
 	TrainerStatus *TrainerStatus `json:"trainerStatus,omitempty"`
 }
 
+// UnmarshalJSON passes over fields of the wrong type.
+func (t *TrainJobStatusUpdate) UnmarshalJSON(text []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	*t = TrainJobStatusUpdate{}
+	read(fields["trainerStatus"], &t.TrainerStatus)
+	return nil
+}
+
 // TrainerStatus: The state of the training.
 type TrainerStatus struct {
 	// How much of the training is done, in percent.
@@ -38,12 +54,42 @@ type TrainerStatus struct {
 	LastUpdatedTime *string `json:"lastUpdatedTime,omitempty"`
 }
 
+// UnmarshalJSON passes over fields of the wrong type.
+func (t *TrainerStatus) UnmarshalJSON(text []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	*t = TrainerStatus{}
+	read(fields["progressPercentage"], &t.ProgressPercentage)
+	read(fields["estimatedRemainingSeconds"], &t.EstimatedRemainingSeconds)
+	readList(fields["metrics"], &t.Metrics)
+	read(fields["lastUpdatedTime"], &t.LastUpdatedTime)
+	return nil
+}
+
 // Metric: One named value.
 type Metric struct {
 	// Name of the metric, such as `loss`.
 	Name string `json:"name"`
 	// Value as text.
 	Value string `json:"value"`
+}
+
+// UnmarshalJSON passes over fields of the wrong type.
+func (t *Metric) UnmarshalJSON(text []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	*t = Metric{}
+	if !read(fields["name"], &t.Name) {
+		return fmt.Errorf("name is missing")
+	}
+	if !read(fields["value"], &t.Value) {
+		return fmt.Errorf("value is missing")
+	}
+	return nil
 }
 
 // Status: Why a request was refused, in the form of the Kubernetes API.
@@ -60,6 +106,21 @@ type Status struct {
 	Code *int32 `json:"code,omitempty"`
 }
 
+// UnmarshalJSON passes over fields of the wrong type.
+func (t *Status) UnmarshalJSON(text []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	*t = Status{}
+	read(fields["status"], &t.Status)
+	read(fields["message"], &t.Message)
+	read(fields["reason"], &t.Reason)
+	read(fields["details"], &t.Details)
+	read(fields["code"], &t.Code)
+	return nil
+}
+
 // StatusDetails: More about the cause.
 type StatusDetails struct {
 	// Name of the TrainJob.
@@ -74,6 +135,21 @@ type StatusDetails struct {
 	RetryAfterSeconds *int32 `json:"retryAfterSeconds,omitempty"`
 }
 
+// UnmarshalJSON passes over fields of the wrong type.
+func (t *StatusDetails) UnmarshalJSON(text []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	*t = StatusDetails{}
+	read(fields["name"], &t.Name)
+	read(fields["group"], &t.Group)
+	read(fields["kind"], &t.Kind)
+	readList(fields["causes"], &t.Causes)
+	read(fields["retryAfterSeconds"], &t.RetryAfterSeconds)
+	return nil
+}
+
 // StatusCause: One field at fault.
 type StatusCause struct {
 	// What is wrong with the field, in one word.
@@ -82,4 +158,39 @@ type StatusCause struct {
 	Message *string `json:"message,omitempty"`
 	// Path of the field, such as `trainerStatus.progressPercentage`.
 	Field *string `json:"field,omitempty"`
+}
+
+// UnmarshalJSON passes over fields of the wrong type.
+func (t *StatusCause) UnmarshalJSON(text []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	*t = StatusCause{}
+	read(fields["reason"], &t.Reason)
+	read(fields["message"], &t.Message)
+	read(fields["field"], &t.Field)
+	return nil
+}
+
+// read sets a field unless the text is of another type.
+func read[T any](text json.RawMessage, field *T) bool {
+	var value T
+	if len(text) == 0 || json.Unmarshal(text, &value) != nil {
+		return false
+	}
+	*field = value
+	return true
+}
+
+// readList passes over items of the wrong type.
+func readList[T any](text json.RawMessage, list *[]T) {
+	var items []json.RawMessage
+	read(text, &items)
+	for _, item := range items {
+		var value T
+		if read(item, &value) {
+			*list = append(*list, value)
+		}
+	}
 }

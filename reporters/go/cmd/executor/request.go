@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	milepost "github.com/milepost-dev/milepost/reporters/go"
+)
+
+// request is one line of the runner.
+type request struct {
+	ID          int       `json:"id"`
+	Op          string    `json:"op"`
+	Options     options   `json:"options"`
+	ManualClock bool      `json:"manualClock"`
+	Now         float64   `json:"now"`
+	Step        *number   `json:"step"`
+	TotalSteps  *number   `json:"totalSteps"`
+	Progress    *number   `json:"progress"`
+	ETA         *number   `json:"eta"`
+	Metrics     metrics   `json:"metrics"`
+	Keep        []string  `json:"keep"`
+	Message     string    `json:"message"`
+	Total       *int64    `json:"total"`
+	Items       int64     `json:"items"`
+	BreakAt     int64     `json:"breakAt"`
+	FailAt      int64     `json:"failAt"`
+	Steps       []request `json:"steps"`
+	Raise       string    `json:"raise"`
+	Calls       int       `json:"calls"`
+	Threads     int       `json:"threads"`
+	How         string    `json:"how"`
+	Code        int       `json:"code"`
+}
+
+type options struct {
+	Rank       *int     `json:"rank"`
+	Interval   *float64 `json:"interval"`
+	TimeScale  float64  `json:"timeScale"`
+	LimitScale float64  `json:"limitScale"`
+	Signals    *bool    `json:"signals"`
+	Log        string   `json:"log"`
+}
+
+// parts are what a report says. A step without total, and the other way round, is what Go programs
+// write as Step(step, 0) or not at all.
+func (r request) parts() (parts []milepost.Part) {
+	if r.Step != nil {
+		total := int64(0)
+		if r.TotalSteps != nil {
+			total = int64(*r.TotalSteps)
+		}
+		parts = append(parts, milepost.Step(int64(*r.Step), total))
+	}
+	if r.Progress != nil {
+		parts = append(parts, milepost.Percent(float64(*r.Progress)))
+	}
+	if r.ETA != nil {
+		parts = append(parts, remaining(float64(*r.ETA))...)
+	}
+	parts = append(parts, r.Metrics...)
+	if len(r.Keep) > 0 {
+		parts = append(parts, milepost.Keep(r.Keep...))
+	}
+	return parts
+}
+
+// remaining is what a Go program can say: a duration is neither infinite nor not a number.
+func remaining(seconds float64) []milepost.Part {
+	switch {
+	case math.IsNaN(seconds), math.IsInf(seconds, 1):
+		return nil
+	case math.IsInf(seconds, -1):
+		return []milepost.Part{milepost.Remaining(math.MinInt64)}
+	}
+	return []milepost.Part{milepost.Remaining(time.Duration(seconds * float64(time.Second)))}
+}
+
+// number is a JSON number or {"$float":"…"}.
+type number float64
+
+func (n *number) UnmarshalJSON(text []byte) error {
+	value, err := decode(json.NewDecoder(bytes.NewReader(text)))
+	switch v := value.(type) {
+	case int64:
+		*n = number(v)
+	case float64:
+		*n = number(v)
+	default:
+		return fmt.Errorf("%s is no number", text)
+	}
+	return err
+}
+
+// metrics are the members of a JSON object in their order.
+type metrics []milepost.Part
+
+func (m *metrics) UnmarshalJSON(text []byte) error {
+	value, err := decode(json.NewDecoder(bytes.NewReader(text)))
+	if parts, isObject := value.(metrics); isObject {
+		*m = parts
+	}
+	return err
+}
+
+// decode reads one value and keeps the order of members, which maps lose.
+func decode(from *json.Decoder) (any, error) {
+	from.UseNumber()
+	token, err := from.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch t := token.(type) {
+	case json.Delim:
+		if t == '[' {
+			return decodeList(from)
+		}
+		return decodeObject(from)
+	case json.Number:
+		if strings.ContainsAny(t.String(), ".eE") {
+			return t.Float64()
+		}
+		return t.Int64()
+	}
+	return token, nil
+}
+
+func decodeList(from *json.Decoder) (any, error) {
+	var list []any
+	for from.More() {
+		item, err := decode(from)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, item)
+	}
+	_, err := from.Token()
+	return list, err
+}
+
+func decodeObject(from *json.Decoder) (any, error) {
+	parts := metrics{}
+	var special any
+	for from.More() {
+		key, err := from.Token()
+		if err != nil {
+			return nil, err
+		}
+		value, err := decode(from)
+		if err != nil {
+			return nil, err
+		}
+		name, _ := key.(string)
+		if strings.HasPrefix(name, "$") {
+			special = specialValue(name, value)
+			continue
+		}
+		if nested, isObject := value.(metrics); isObject {
+			parts = append(parts, milepost.Group(name, nested...))
+		} else {
+			parts = append(parts, milepost.Metric(name, value))
+		}
+	}
+	_, err := from.Token()
+	if special != nil {
+		return special, err
+	}
+	return parts, err
+}
+
+// specialValue is what JSON cannot say.
+func specialValue(name string, value any) any {
+	text, _ := value.(string)
+	switch name {
+	case "$float":
+		f, _ := strconv.ParseFloat(text, 64)
+		return f
+	case "$int":
+		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return i
+		}
+		i, _ := new(big.Int).SetString(text, 10)
+		return i
+	}
+	return struct{}{} // no number in it
+}
