@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"maps"
+
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	"github.com/milepost-dev/milepost/controller/internal/config"
+	"github.com/milepost-dev/milepost/controller/internal/features"
+	"github.com/milepost-dev/milepost/controller/internal/intake"
+	"github.com/milepost-dev/milepost/controller/internal/latest"
+	"github.com/milepost-dev/milepost/controller/internal/podidentity"
+	"github.com/milepost-dev/milepost/controller/internal/reportlink"
+	"github.com/milepost-dev/milepost/controller/internal/reportrules"
+	"github.com/milepost-dev/milepost/controller/internal/statuswriter"
+)
+
+// reportFlow runs the door and the writer on every replica, and stops them in the order that
+// loses nothing: first the door, then the writer, which stores what the door let in.
+type reportFlow struct {
+	door   *intake.Server
+	writer *statuswriter.Writer
+}
+
+var (
+	_ manager.Runnable               = (*reportFlow)(nil)
+	_ manager.LeaderElectionRunnable = (*reportFlow)(nil)
+)
+
+// NeedLeaderElection is false: every replica takes reports and stores them.
+func (f *reportFlow) NeedLeaderElection() bool { return false }
+
+// Start returns when ctx has ended, the door is closed and the writer is done.
+func (f *reportFlow) Start(ctx context.Context) error {
+	writing, stopWriting := context.WithCancel(context.WithoutCancel(ctx))
+	written := make(chan error, 1)
+	go func() { written <- f.writer.Start(writing) }()
+	err := f.door.Start(ctx)
+	stopWriting()
+	if writeErr := <-written; err == nil {
+		err = writeErr
+	}
+	return err
+}
+
+// reportFlowCache narrows the informers to what identities need, and leaves out of TrainJobs what
+// nobody reads.
+func reportFlowCache() (map[client.Object]cache.ByObject, error) {
+	byObject, err := podidentity.CacheOptions()
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(byObject, map[client.Object]cache.ByObject{
+		&trainer.TrainJob{}: {Transform: statuswriter.KeepOwnManagedFields},
+	})
+	return byObject, nil
+}
+
+// addReportFlow builds the way of a report from its last stage to its first.
+func (p *parts) addReportFlow(ctx context.Context) error {
+	if !p.Gates.Enabled(features.TrainJobStatus) {
+		return nil
+	}
+	cluster, err := statuswriter.NewCluster(p.GetCache(), p.Cluster, p.GetHTTPClient())
+	if err != nil {
+		return err
+	}
+	server := p.Config.StatusServer
+	budget, err := statuswriter.NewBudget(float64(*server.QPS), int(*server.Burst), clock.RealClock{})
+	if err != nil {
+		return fmt.Errorf("setting the budget of status writes (statusServer.qps, statusServer.burst): %w", err)
+	}
+	store, err := latest.New(latest.Config{}, budget, cluster)
+	if err != nil {
+		return err
+	}
+	writer, err := statuswriter.New(statuswriter.Config{Logger: p.Log.WithName("status-writer")}, budget, store, cluster)
+	if err != nil {
+		return err
+	}
+	identifier, err := p.identifier(cluster)
+	if err != nil {
+		return err
+	}
+	door, err := intake.New(p.doorConfig(), identifier, reportrules.New(clock.RealClock{}), store)
+	if err != nil {
+		return err
+	}
+	if err := podidentity.Watch(ctx, p.GetCache()); err != nil {
+		return err
+	}
+	if err := cluster.Watch(ctx, p.GetCache(), store.Forget); err != nil {
+		return err
+	}
+	p.door = door
+	for _, part := range []manager.Runnable{identifier, &reportFlow{door: door, writer: writer}} {
+		if err := p.Add(part); err != nil {
+			return fmt.Errorf("adding the report flow: %w", err)
+		}
+	}
+	return nil
+}
+
+func (p *parts) identifier(jobs podidentity.Jobs) (*podidentity.Identifier, error) {
+	api, err := podidentity.NewCluster(p.Cluster, p.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	return podidentity.New(podidentity.Config{Logger: p.Log.WithName("identity")}, p.GetCache(), jobs, api)
+}
+
+func (p *parts) doorConfig() intake.Config {
+	serve := &tls.Config{GetCertificate: p.certificate.GetCertificate} //nolint:gosec // ApplyTLS sets the minimum
+	config.ApplyTLS(serve, p.Config.TLS)
+	return intake.Config{
+		Address:         statusAddress(p.Config.StatusServer),
+		TLS:             serve,
+		ProbeServerName: reportlink.ServiceHost(p.Config.CertManagement.WebhookServiceName, p.namespace),
+		Logger:          p.Log.WithName("status-server"),
+	}
+}
