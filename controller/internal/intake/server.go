@@ -161,9 +161,11 @@ func (s *Server) ReadyCheck(r *http.Request) error {
 	return s.shakeHands(r.Context())
 }
 
-// LiveCheck is a liveness probe. It is content while the server stops.
+// LiveCheck is a liveness probe. It is content while the server stops, and
+// before it listens: caches may take long to fill, and a restart would only make
+// them begin again.
 func (s *Server) LiveCheck(r *http.Request) error {
-	if s.leaving.Load() {
+	if s.leaving.Load() || s.address.Load() == nil {
 		return nil
 	}
 	return s.shakeHands(r.Context())
