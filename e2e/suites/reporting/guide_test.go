@@ -39,7 +39,7 @@ var _ = Describe("the user guide", Ordered, func() {
 	})
 
 	It("shows the status through jsonpath", func(ctx SpecContext) {
-		out := bed.Kubectl(ctx, "get", "trainjob", job.Name, "-n", job.Namespace, "-o", "jsonpath={.status.trainerStatus}")
+		out := kubectl(ctx, "get", "trainjob", job.Name, "-n", job.Namespace, "-o", "jsonpath={.status.trainerStatus}")
 		var status map[string]any
 		Expect(json.Unmarshal([]byte(out), &status)).To(Succeed(), out)
 		Expect(status).To(HaveKeyWithValue("progressPercentage", BeEquivalentTo(45)))
@@ -49,7 +49,7 @@ var _ = Describe("the user guide", Ordered, func() {
 	})
 
 	It("shows the status through kubectl describe, with the field names of the guide", func(ctx SpecContext) {
-		out := bed.Kubectl(ctx, "describe", "trainjob", job.Name, "-n", job.Namespace)
+		out := kubectl(ctx, "describe", "trainjob", job.Name, "-n", job.Namespace)
 		_, status, found := strings.Cut(out, "\nStatus:\n")
 		Expect(found).To(BeTrue(), out)
 		for _, line := range []string{
@@ -64,7 +64,7 @@ var _ = Describe("the user guide", Ordered, func() {
 	})
 
 	It("shows NAME STATE PROGRESS ETA AGE in a list", func(ctx SpecContext) {
-		out := bed.Kubectl(ctx, "get", "trainjob", job.Name, "-n", job.Namespace)
+		out := kubectl(ctx, "get", "trainjob", job.Name, "-n", job.Namespace)
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		Expect(lines).To(HaveLen(2), out)
 		Expect(strings.Fields(lines[0])).To(Equal([]string{"NAME", "STATE", "PROGRESS", "ETA", "AGE"}))
