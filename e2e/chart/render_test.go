@@ -16,6 +16,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"sigs.k8s.io/yaml"
 
 	configapi "github.com/milepost-dev/milepost/controller/api/config/v1alpha1"
 	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
@@ -34,6 +35,7 @@ func TestDefaultNamesAreThosePublishedClientsLookFor(t *testing.T) {
 			"ClusterRoleBinding/kubeflow-trainer-view-cluster-runtimes",
 			"ConfigMap/kubeflow-trainer-config",
 			"ConfigMap/kubeflow-trainer-public",
+			"ConfigMap/kubeflow-trainer-runtimes",
 			"CustomResourceDefinition/clustertrainingruntimes.trainer.kubeflow.org",
 			"CustomResourceDefinition/trainingruntimes.trainer.kubeflow.org",
 			"CustomResourceDefinition/trainjobs.trainer.kubeflow.org",
@@ -238,14 +240,10 @@ func TestRuntimesAreInstalledOnDemand(t *testing.T) {
 	} {
 		t.Run(situation, func(t *testing.T) {
 			var got []string
-			for _, object := range h.mustTemplate(t, "--set", tc.set) {
-				if object.GetKind() != trainer.ClusterTrainingRuntimeKind || strings.HasPrefix(object.GetAnnotations()["helm.sh/hook"], "pre-delete") {
-					continue
-				}
-				got = append(got, object.GetName())
-				labels := object.GetLabels()
-				if labels["trainer.kubeflow.org/framework"] == "" || labels["trainer.kubeflow.org/webhook-validation"] != "disabled" {
-					t.Errorf("%s has labels %v", object.GetName(), labels)
+			for _, runtime := range builtinRuntimes(t, h.mustTemplate(t, "--set", tc.set)) {
+				got = append(got, runtime.Name)
+				if runtime.Labels["trainer.kubeflow.org/framework"] == "" || runtime.Labels["trainer.kubeflow.org/webhook-validation"] != "disabled" {
+					t.Errorf("%s has labels %v", runtime.Name, runtime.Labels)
 				}
 			}
 			slices.Sort(got)
@@ -254,13 +252,41 @@ func TestRuntimesAreInstalledOnDemand(t *testing.T) {
 			}
 		})
 	}
-	torch := get[trainer.ClusterTrainingRuntime](t, h.mustTemplate(t, "--set", "runtimes.torchDistributed.enabled=true"), trainer.ClusterTrainingRuntimeKind, "torch-distributed")
-	if torch.Spec.MLPolicy == nil || torch.Spec.MLPolicy.Torch == nil {
-		t.Error("torch-distributed has no torch policy")
+}
+
+func TestTheTorchRuntimeIsWhatTheSDKExpects(t *testing.T) {
+	runtimes := builtinRuntimes(t, findHelm(t, "helm4").mustTemplate(t, "--set", "runtimes.torchDistributed.enabled=true"))
+	torch := runtimes[0]
+	if torch.Spec.MLPolicy == nil || torch.Spec.MLPolicy.Torch == nil || *torch.Spec.MLPolicy.NumNodes != 1 {
+		t.Errorf("policy is %+v, want torch on one node", torch.Spec.MLPolicy)
 	}
-	if got, want := torch.Spec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers[0].Image, "pytorch/pytorch:2.13.0-cuda13.0-cudnn9-runtime"; got != want {
-		t.Errorf("image is %s, want %s", got, want)
+	node := torch.Spec.Template.Spec.ReplicatedJobs[0]
+	container := node.Template.Spec.Template.Spec.Containers[0]
+	if node.Name != "node" || node.Template.Labels["trainer.kubeflow.org/trainjob-ancestor-step"] != "trainer" || container.Name != "node" {
+		t.Errorf("replicated job is %+v", node)
 	}
+	if want := "pytorch/pytorch:2.13.0-cuda13.0-cudnn9-runtime"; container.Image != want {
+		t.Errorf("image is %s, want %s", container.Image, want)
+	}
+}
+
+// builtinRuntimes reads the runtimes that the manager is given to install.
+func builtinRuntimes(t *testing.T, m manifests) []trainer.ClusterTrainingRuntime {
+	t.Helper()
+	var runtimes []trainer.ClusterTrainingRuntime
+	for _, object := range m {
+		if object.GetKind() != "ConfigMap" || !strings.HasSuffix(object.GetName(), "-runtimes") {
+			continue
+		}
+		for file, text := range get[corev1.ConfigMap](t, m, "ConfigMap", object.GetName()).Data {
+			var runtime trainer.ClusterTrainingRuntime
+			if err := yaml.UnmarshalStrict([]byte(text), &runtime); err != nil {
+				t.Fatalf("reading %s: %v", file, err)
+			}
+			runtimes = append(runtimes, runtime)
+		}
+	}
+	return runtimes
 }
 
 func TestCRDsAreKeptOnRequestOnly(t *testing.T) {

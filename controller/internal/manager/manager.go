@@ -54,7 +54,7 @@ type Options struct {
 	Version string
 	// Runtimes is a folder with built-in runtimes; empty leaves runtimes alone.
 	Runtimes string
-	Log     logr.Logger
+	Log      logr.Logger
 }
 
 // parts is what the steps of the start hand to each other.

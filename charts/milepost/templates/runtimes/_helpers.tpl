@@ -1,26 +1,29 @@
 {{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
 
-{{/*
-A built-in runtime: (dict "root" $ "hook" HOOKS "name" NAME "framework" NAME "policy" POLICY "image" REFERENCE).
+{{- define "milepost.runtimes.configmap" -}}
+{{ include "milepost.fullname" . }}-runtimes
+{{- end }}
 
-Runtimes are hooks, since Helm cannot create objects of a CRD that the same release brings. A hook is not removed with the
-release, so each runtime stands in the release twice: once to be made after installing and upgrading, and once to be made and
-removed again before the release goes, which takes the first one away.
-*/}}
+{{/* Whether any runtime is installed: "true" or nothing. */}}
+{{- define "milepost.runtimes.any" -}}
+{{- with .Values.runtimes }}
+{{- if or .defaultEnabled .torchDistributed.enabled .plainDistributed.enabled }}true{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* Names of all runtimes that this chart can install. */}}
+{{- define "milepost.runtimes.names" -}}
+[torch-distributed, plain-distributed]
+{{- end }}
+
+{{/* A runtime: (dict "root" $ "name" NAME "framework" NAME "policy" POLICY "image" REFERENCE). */}}
 {{- define "milepost.runtime" -}}
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: ClusterTrainingRuntime
 metadata:
   name: {{ .name }}
   labels:
-    {{- include "milepost.labels" .root | nindent 4 }}
-    trainer.kubeflow.org/framework: {{ .framework }}
-    {{- with .root.Values.runtimes.commonLabels }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
-  annotations:
-    helm.sh/hook: {{ .hook }}
-    helm.sh/hook-delete-policy: before-hook-creation{{ if eq .hook "pre-delete" }},hook-succeeded{{ end }}
+    {{- toYaml (merge (dict "trainer.kubeflow.org/framework" .framework) .root.Values.runtimes.commonLabels .root.Values.commonLabels) | nindent 4 }}
 spec:
   mlPolicy:
     {{- toYaml .policy | nindent 4 }}
@@ -40,9 +43,17 @@ spec:
                       image: {{ .image }}
 {{- end }}
 
-{{/* The same runtime for installing and upgrading, and for the end of the release. */}}
-{{- define "milepost.runtimeHooks" -}}
-{{ include "milepost.runtime" (merge (dict "hook" "post-install,post-upgrade") .) }}
----
-{{ include "milepost.runtime" (merge (dict "hook" "pre-delete") .) }}
+{{/* The runtimes that are switched on, one file each. */}}
+{{- define "milepost.runtimes.files" -}}
+{{- $runtimes := .Values.runtimes }}
+{{- if or $runtimes.defaultEnabled $runtimes.torchDistributed.enabled }}
+torch-distributed.yaml: |
+  {{- include "milepost.runtime" (dict "root" $ "name" "torch-distributed" "framework" "torch"
+        "policy" (dict "numNodes" 1 "torch" dict) "image" (include "milepost.image" (list $runtimes.torchDistributed.image ""))) | nindent 2 }}
+{{- end }}
+{{- if or $runtimes.defaultEnabled $runtimes.plainDistributed.enabled }}
+plain-distributed.yaml: |
+  {{- include "milepost.runtime" (dict "root" $ "name" "plain-distributed" "framework" "plain"
+        "policy" (dict "numNodes" 1) "image" (include "milepost.image" (list $runtimes.plainDistributed.image ""))) | nindent 2 }}
+{{- end }}
 {{- end }}
