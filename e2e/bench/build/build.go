@@ -58,7 +58,10 @@ func BuildUpstream(ctx context.Context, progress io.Writer) (Upstream, error) {
 	if err != nil {
 		return Upstream{}, err
 	}
-	pinned := filepath.Join(root, "e2e", "bench", "upstream", "module")
+	pinned := source{
+		dir: filepath.Join(root, "e2e", "bench", "upstream", "module"),
+		pkg: upstreamModule + "/cmd/" + upstreamProgram, alone: true,
+	}
 	version, err := goTool(ctx, pinned, progress, "list", "-m", "-f", "{{.Version}}", upstreamModule)
 	if err != nil {
 		return Upstream{}, err
@@ -77,15 +80,15 @@ func BuildUpstream(ctx context.Context, progress io.Writer) (Upstream, error) {
 		return u, nil
 	}
 	_, _ = fmt.Fprintf(progress, "building %s %s, only this once; takes about 70 s on two idle cores\n", upstreamProgram, u.Version)
-	return u, compile(ctx, pinned, u.Path, upstreamModule+"/cmd/"+upstreamProgram, progress)
+	return u, compile(ctx, pinned, u.Path, progress)
 }
 
-// moduleDir is the folder of a module that the module in dir pins. It is downloaded if necessary.
-func moduleDir(ctx context.Context, dir, module string, progress io.Writer) (string, error) {
-	if _, err := goTool(ctx, dir, progress, "mod", "download", module); err != nil {
+// moduleDir is the folder of a module that the source pins. It is downloaded if necessary.
+func moduleDir(ctx context.Context, from source, module string, progress io.Writer) (string, error) {
+	if _, err := goTool(ctx, from, progress, "mod", "download", module); err != nil {
 		return "", err
 	}
-	return goTool(ctx, dir, progress, "list", "-m", "-f", "{{.Dir}}", module)
+	return goTool(ctx, from, progress, "list", "-m", "-f", "{{.Dir}}", module)
 }
 
 // Milepost compiles our manager into dir and returns its path.
@@ -95,32 +98,42 @@ func Milepost(ctx context.Context, dir string, progress io.Writer) (string, erro
 		return "", err
 	}
 	path := filepath.Join(dir, "manager")
-	return path, compile(ctx, filepath.Join(root, "controller"), path, "./cmd/manager", progress)
+	return path, compile(ctx, source{dir: root, pkg: "./controller/cmd/manager"}, path, progress)
 }
 
 // compile builds into a temporary file and renames it, so that an interrupted build leaves nothing
 // that looks finished.
-func compile(ctx context.Context, dir, target, pkg string, progress io.Writer) error {
+func compile(ctx context.Context, from source, target string, progress io.Writer) error {
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-		return fmt.Errorf("building %s: %w", pkg, err)
+		return fmt.Errorf("building %s: %w", from.pkg, err)
 	}
 	unfinished := fmt.Sprintf("%s.%d.tmp", target, os.Getpid())
 	defer func() { _ = os.Remove(unfinished) }() // absent after success
-	if _, err := goTool(ctx, dir, progress, "build", "-trimpath", "-ldflags=-s -w", "-o", unfinished, pkg); err != nil {
+	if _, err := goTool(ctx, from, progress, "build", "-trimpath", "-ldflags=-s -w", "-o", unfinished, from.pkg); err != nil {
 		return err
 	}
 	return os.Rename(unfinished, target)
 }
 
-// goTool runs the go command in a module, without the workspace, and returns what it printed.
-func goTool(ctx context.Context, dir string, progress io.Writer, args ...string) (string, error) {
+// source is where a program comes from.
+type source struct {
+	dir   string
+	pkg   string
+	alone bool // the module is no part of the workspace
+}
+
+// goTool runs the go command in the folder of a source and returns what it printed.
+func goTool(ctx context.Context, from source, progress io.Writer, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, "go", args...)
-	command.Dir = dir
-	command.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
+	command.Dir = from.dir
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if from.alone {
+		command.Env = append(command.Env, "GOWORK=off")
+	}
 	command.Stderr = progress
 	out, err := command.Output()
 	if err != nil {
-		return "", fmt.Errorf("running go %s in %s: %w", args[0], dir, err)
+		return "", fmt.Errorf("running go %s in %s: %w", args[0], from.dir, err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -23,6 +23,10 @@ import (
 // says otherwise.
 const stopGrace = 10 * time.Second
 
+// readyPoll is often enough not to be waited for and rare enough not to fill the log of a program that
+// notes each question.
+const readyPoll = 200 * time.Millisecond
+
 // Spec says what to run.
 type Spec struct {
 	Name   string   // names the log file and appears in errors
@@ -87,7 +91,7 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 func (p *Process) WaitReady(ctx context.Context, timeout time.Duration, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	ticker := time.NewTicker(50 * time.Millisecond)
+	ticker := time.NewTicker(readyPoll)
 	defer ticker.Stop()
 	for {
 		err := check(ctx)
