@@ -96,6 +96,7 @@ func (r *Reconciler) build(ctx context.Context, job *trainer.TrainJob) (*built, 
 	if err != nil {
 		return nil, fmt.Errorf("building the JobSet: %w", err)
 	}
+	jobSet.WithAnnotations(map[string]string{annotationGeneration: generation(job)})
 	if runtime.FromSnapshot {
 		return &built{jobSet: jobSet}, nil
 	}

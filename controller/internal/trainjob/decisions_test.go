@@ -180,32 +180,48 @@ func TestConclude(t *testing.T) {
 }
 
 func TestStatusPatch(t *testing.T) {
-	stored := builders.MakeTrainJob("ns", "job").UID("u1").State("Running").Progress(40, noon).
-		Condition("Suspended", "True", "Suspended", noon)
+	running := func() *builders.TrainJob {
+		return builders.MakeTrainJob("ns", "job").ResourceVersion("7").State("Running").Progress(40, noon).
+			Condition("Suspended", "True", "Suspended", noon)
+	}
+	ended := func() *builders.TrainJob {
+		return running().State("Complete").Condition("Complete", "True", "X", noon)
+	}
+	const conditions = `"conditions":[` +
+		`{"lastTransitionTime":"2026-12-01T12:00:00Z","message":"","reason":"Suspended","status":"True","type":"Suspended"},` +
+		`{"lastTransitionTime":"2026-12-01T12:00:00Z","message":"","reason":"X","status":"True","type":"Complete"}]`
 	tests := map[string]struct {
-		wanted *builders.TrainJob
-		want   string
+		stored, wanted *builders.TrainJob
+		want           string
 	}{
-		"nothing changed":          {wanted: stored},
-		"a report alone":           {wanted: builders.FromTrainJob(stored.Obj()).Progress(99, noon)},
-		"a report that is missing": {wanted: builders.MakeTrainJob("ns", "job").UID("u1").State("Running").Condition("Suspended", "True", "Suspended", noon)},
+		"nothing changed":          {stored: running(), wanted: running()},
+		"a report alone":           {stored: running(), wanted: running().Progress(99, noon)},
+		"a report that is missing": {stored: running(), wanted: builders.MakeTrainJob("ns", "job").State("Running").Condition("Suspended", "True", "Suspended", noon)},
 		"the state": {
-			wanted: builders.FromTrainJob(stored.Obj()).State("Failed").Progress(99, noon),
-			want:   `{"metadata":{"uid":"u1"},"status":{"state":"Failed"}}`,
+			stored: running(), wanted: running().State("Created").Progress(99, noon),
+			want: `{"status":{"state":"Created"}}`,
 		},
 		"conditions that are gone": {
-			wanted: builders.MakeTrainJob("ns", "job").UID("u1").State("Running"),
-			want:   `{"metadata":{"uid":"u1"},"status":{"conditions":null}}`,
+			stored: running(), wanted: builders.MakeTrainJob("ns", "job").State("Running"),
+			want: `{"status":{"conditions":null}}`,
+		},
+		"an end goes to the version that was read": {
+			stored: running(), wanted: ended(),
+			want: `{"metadata":{"resourceVersion":"7"},"status":{` + conditions + `,"state":"Complete"}}`,
+		},
+		"after the end the version does not matter": {
+			stored: ended(), wanted: ended().State("Failed"),
+			want: `{"status":{"state":"Failed"}}`,
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := statusPatch(stored.Obj(), tc.wanted.Obj())
+			got, err := statusPatch(tc.stored.Obj(), tc.wanted.Obj())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(got) != tc.want {
-				t.Errorf("statusPatch() = %s, want %s", got, tc.want)
+			if diff := cmp.Diff(tc.want, string(got)); diff != "" {
+				t.Errorf("statusPatch() (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -290,6 +306,7 @@ func TestCarryOver(t *testing.T) {
 	stored.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers[0].Image = "old"
 	wanted := stored.DeepCopy()
 	wanted.Spec.Suspend = new(false)
+	wanted.Annotations = map[string]string{annotationGeneration: "4"}
 	pod := &wanted.Spec.ReplicatedJobs[0].Template.Spec.Template
 	pod.Labels, pod.Annotations = map[string]string{"a": "1"}, map[string]string{"b": "2"}
 	pod.Spec.NodeSelector = map[string]string{"pool": "x"}

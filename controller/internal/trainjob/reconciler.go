@@ -97,7 +97,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if a.outdated {
 		return result, err
 	}
-	if writeErr := r.writeStatus(ctx, &stored, a.job); writeErr != nil {
+	if writeErr := r.writeStatus(ctx, &stored, a.job); apierrors.IsConflict(writeErr) {
+		return ctrl.Result{RequeueAfter: minBackoff}, nil
+	} else if writeErr != nil {
 		return ctrl.Result{}, errors.Join(err, writeErr)
 	}
 	for _, w := range a.warnings {

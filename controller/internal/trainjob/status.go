@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	"github.com/milepost-dev/milepost/controller/internal/jobsetstatus"
 )
 
 // writeStatus patches the fields that differ, if any.
@@ -30,8 +31,12 @@ func (r *Reconciler) writeStatus(ctx context.Context, stored, wanted *trainer.Tr
 
 // statusPatch is the JSON merge patch from one status to the other, or nil when
 // they are equal. It never names trainerStatus, so a report that arrives in
-// between stays. It names the UID, so that it is refused by a TrainJob that was
-// deleted and made anew under the same name.
+// between stays.
+//
+// An end is for good, so it must not hit a TrainJob that was deleted and made
+// anew under the same name meanwhile: it goes to the version that was read, and a
+// report in between makes it a conflict that is tried again. Everything else is
+// put right by the next reconcile, and must not wait for a gap between reports.
 func statusPatch(stored, wanted *trainer.TrainJob) ([]byte, error) {
 	before := &trainer.TrainJob{Status: *withoutReport(&stored.Status)}
 	after := &trainer.TrainJob{Status: *withoutReport(&wanted.Status)}
@@ -42,14 +47,17 @@ func statusPatch(stored, wanted *trainer.TrainJob) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("comparing the stored and the wanted status: %w", err)
 	}
+	if jobsetstatus.Finished(&stored.Status) || !jobsetstatus.Finished(&wanted.Status) {
+		return difference, nil
+	}
 	var patch struct {
-		Metadata map[string]types.UID `json:"metadata"`
-		Status   json.RawMessage      `json:"status"`
+		Metadata map[string]string `json:"metadata"`
+		Status   json.RawMessage   `json:"status"`
 	}
 	if err := json.Unmarshal(difference, &patch); err != nil {
 		return nil, fmt.Errorf("reading the difference in status: %w", err)
 	}
-	patch.Metadata = map[string]types.UID{"uid": stored.UID}
+	patch.Metadata = map[string]string{"resourceVersion": stored.ResourceVersion}
 	return json.Marshal(patch)
 }
 

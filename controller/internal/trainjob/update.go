@@ -7,20 +7,35 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	jobsetv1alpha2ac "sigs.k8s.io/jobset/client-go/applyconfiguration/jobset/v1alpha2"
+
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
+
+// annotationGeneration is the generation of the TrainJob that a JobSet was last
+// brought in line with.
+const annotationGeneration = "milepost.dev/trainjob-generation"
+
+func generation(job *trainer.TrainJob) string {
+	return strconv.FormatInt(job.Generation, 10)
+}
 
 // update carries spec.suspend and the runtimePatches into a JobSet that exists.
 // While neither it nor the TrainJob is suspended there is nothing JobSet would
 // let us change.
 func (r *Reconciler) update(ctx context.Context, a *attempt) error {
-	stop := suspended(a.job.Spec.Suspend)
-	if !stop && !suspended(a.jobSet.Spec.Suspend) {
+	stop, stopped := suspended(a.job.Spec.Suspend), suspended(a.jobSet.Spec.Suspend)
+	if !stop && !stopped {
 		return nil
+	}
+	if stop && stopped && a.jobSet.Annotations[annotationGeneration] == generation(a.job) {
+		return nil // a queue of suspended jobs costs nothing at a restart
 	}
 	built, err := r.build(ctx, a.job)
 	if err != nil {
@@ -91,6 +106,7 @@ func carryOver(into *jobsetv1alpha2.JobSet, wanted *jobsetv1alpha2ac.JobSetApply
 		return fmt.Errorf("converting the JobSet: %w", err)
 	}
 	into.Spec.Suspend = spec.Suspend
+	metav1.SetMetaDataAnnotation(&into.ObjectMeta, annotationGeneration, wanted.Annotations[annotationGeneration])
 	for i := range into.Spec.ReplicatedJobs {
 		for j := range spec.ReplicatedJobs {
 			if into.Spec.ReplicatedJobs[i].Name != spec.ReplicatedJobs[j].Name {

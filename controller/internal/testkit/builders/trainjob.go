@@ -47,6 +47,12 @@ func (b *TrainJob) Obj() *trainer.TrainJob { return b.obj.DeepCopy() }
 // UID sets metadata.uid.
 func (b *TrainJob) UID(uid types.UID) *TrainJob { b.obj.UID = uid; return b }
 
+// ResourceVersion sets metadata.resourceVersion.
+func (b *TrainJob) ResourceVersion(version string) *TrainJob {
+	b.obj.ResourceVersion = version
+	return b
+}
+
 // Generation sets metadata.generation.
 func (b *TrainJob) Generation(n int64) *TrainJob { b.obj.Generation = n; return b }
 

@@ -3,11 +3,16 @@
 package trainjob_test
 
 import (
+	"sync"
+	"time"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
@@ -52,6 +57,46 @@ var _ = Describe("The end of a TrainJob", func() {
 			"True ReachedMaxRestarts: jobset failed due to reaching max number of restarts", trainer.TrainJobStateFailed,
 		}),
 	)
+
+	It("shows although reports arrive all the time, and keeps the last of them", func(ctx SpecContext) {
+		startController()
+		namespace := newNamespace(ctx)
+		createRuntime(ctx, namespace, builders.MakeRuntime("runtime"))
+		job := createJob(ctx, builders.MakeTrainJob(namespace, "busy"))
+		jobSetOf(ctx, job)
+		stop := make(chan struct{})
+		var reporting sync.WaitGroup
+		reporting.Go(func() {
+			defer GinkgoRecover()
+			for percent := int64(0); ; percent = (percent + 1) % 100 {
+				select {
+				case <-stop:
+					Expect(report(ctx, job, 100)).To(Succeed())
+					return
+				case <-time.After(20 * time.Millisecond):
+					Expect(report(ctx, job, percent)).To(Succeed())
+				}
+			}
+		})
+		setJobSetStatus(ctx, job, end(jobsetv1alpha2.JobSetCompleted, "AllJobsCompleted", "done"))
+		Eventually(stateOf(ctx, job)).Should(Equal(trainer.TrainJobStateComplete))
+		close(stop)
+		reporting.Wait()
+		quiet()
+		now := get(ctx, namespace, "busy", &trainer.TrainJob{})
+		Expect(now.Status.TrainerStatus.ProgressPercentage).To(HaveValue(BeEquivalentTo(100)))
+		Expect(now.Status.State).To(Equal(trainer.TrainJobStateComplete))
+	})
+
+	It("does not show on a TrainJob that has just been made anew under the same name", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		first := createJob(ctx, builders.MakeTrainJob(namespace, "anew"))
+		Expect(apiServer.Delete(ctx, first)).To(Succeed())
+		second := createJob(ctx, builders.MakeTrainJob(namespace, "anew"))
+		late := []byte(`{"metadata":{"resourceVersion":"` + first.ResourceVersion + `"},"status":{"state":"Complete"}}`)
+		err := apiServer.Status().Patch(ctx, second.DeepCopy(), client.RawPatch(types.MergePatchType, late))
+		Expect(apierrors.IsConflict(err)).To(BeTrue(), "%v", err)
+	})
 
 	It("makes a JobSet again that was deleted before", func(ctx SpecContext) {
 		startController()

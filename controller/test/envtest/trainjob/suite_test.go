@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -90,11 +91,17 @@ var _ = AfterSuite(func() {
 // function is called.
 func startController(edit ...func(*trainjob.Config)) (stop func()) {
 	GinkgoHelper()
+	return startControllerAs(cluster.Config, edit...)
+}
+
+// startControllerAs does so with the rights of another user.
+func startControllerAs(user *rest.Config, edit ...func(*trainjob.Config)) (stop func()) {
+	GinkgoHelper()
 	settings := trainjob.Config{MaxConcurrentReconciles: 5, Clock: clock.RealClock{}}
 	for _, change := range edit {
 		change(&settings)
 	}
-	mgr, err := ctrl.NewManager(cluster.Config, ctrl.Options{
+	mgr, err := ctrl.NewManager(user, ctrl.Options{
 		Scheme:     cluster.Scheme,
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Cache:      cache.Options{ByObject: trainjob.CacheOptions(certSecret)},

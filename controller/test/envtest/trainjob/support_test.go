@@ -22,11 +22,15 @@ import (
 )
 
 // newNamespace is a namespace of the test's own. Nothing collects garbage here,
-// so tests never share one.
+// so tests never share one, and take their TrainJobs away to leave the controller
+// of the next test in peace.
 func newNamespace(ctx context.Context) string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "trainjob-"}}
 	Expect(apiServer.Create(ctx, namespace)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) {
+		Expect(apiServer.DeleteAllOf(ctx, &trainer.TrainJob{}, client.InNamespace(namespace.Name))).To(Succeed())
+	})
 	return namespace.Name
 }
 

@@ -5,6 +5,9 @@ package trainjob_test
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/builders"
@@ -65,6 +68,26 @@ var _ = Describe("Suspending", func() {
 		Eventually(suspendOf(ctx, job)).Should(HaveValue(BeFalse()))
 		setJobSetStatus(ctx, job, counts(1, 1, 0))
 		Eventually(stateOf(ctx, job)).Should(Equal(trainer.TrainJobStateRunning))
+	})
+
+	It("costs nothing while nothing changes, even across a restart", func(ctx SpecContext) {
+		stop := startController()
+		namespace := newNamespace(ctx)
+		createRuntime(ctx, namespace, builders.MakeRuntime("runtime"))
+		job := createJob(ctx, builders.MakeTrainJob(namespace, "queued").Suspend(true))
+		Eventually(stateOf(ctx, job)).Should(Equal(trainer.TrainJobStateSuspended))
+		jobSetOf(ctx, job)
+		quiet()
+		stop()
+		// Without its snapshot the JobSet could not be built again.
+		Expect(apiServer.Delete(ctx, get(ctx, namespace, "queued-runtime-snapshot", &corev1.ConfigMap{}))).To(Succeed())
+		startController()
+		before := quiet()
+		setJobSetStatus(ctx, job, counts(0, 0, 0))
+		Eventually(reconciles).Should(BeNumerically(">", before))
+		quiet()
+		err := apiServer.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "queued-runtime-snapshot"}, &corev1.ConfigMap{})
+		Expect(apierrors.IsNotFound(err)).To(BeTrue(), "it was built again")
 	})
 
 	It("leaves a running JobSet alone", func(ctx SpecContext) {
