@@ -12,12 +12,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/config"
 	"github.com/milepost-dev/milepost/controller/internal/features"
 	"github.com/milepost-dev/milepost/controller/internal/intake"
 	"github.com/milepost-dev/milepost/controller/internal/latest"
+	"github.com/milepost-dev/milepost/controller/internal/metrics"
 	"github.com/milepost-dev/milepost/controller/internal/podidentity"
 	"github.com/milepost-dev/milepost/controller/internal/reportlink"
 	"github.com/milepost-dev/milepost/controller/internal/reportrules"
@@ -79,11 +81,18 @@ func (p *parts) addReportFlow(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("setting the budget of status writes (statusServer.qps, statusServer.burst): %w", err)
 	}
-	store, err := latest.New(latest.Config{}, budget, cluster)
+	counts, err := metrics.NewReports(ctrlmetrics.Registry)
 	if err != nil {
 		return err
 	}
-	writer, err := statuswriter.New(statuswriter.Config{Logger: p.Log.WithName("status-writer")}, budget, store, cluster)
+	store, err := latest.New(latest.Config{Observer: counts}, budget, cluster)
+	if err != nil {
+		return err
+	}
+	if err := counts.WatchWaiting(ctrlmetrics.Registry, store); err != nil {
+		return err
+	}
+	writer, err := statuswriter.New(statuswriter.Config{Logger: p.Log.WithName("status-writer"), Observer: counts}, budget, store, cluster)
 	if err != nil {
 		return err
 	}
@@ -91,7 +100,7 @@ func (p *parts) addReportFlow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	door, err := intake.New(p.doorConfig(), identifier, reportrules.New(clock.RealClock{}), store)
+	door, err := intake.New(p.doorConfig(counts), identifier, reportrules.New(clock.RealClock{}), store)
 	if err != nil {
 		return err
 	}
@@ -118,7 +127,7 @@ func (p *parts) identifier(jobs podidentity.Jobs) (*podidentity.Identifier, erro
 	return podidentity.New(podidentity.Config{Logger: p.Log.WithName("identity")}, p.GetCache(), jobs, api)
 }
 
-func (p *parts) doorConfig() intake.Config {
+func (p *parts) doorConfig(counts intake.Observer) intake.Config {
 	serve := &tls.Config{GetCertificate: p.certificate.GetCertificate} //nolint:gosec // ApplyTLS sets the minimum
 	config.ApplyTLS(serve, p.Config.TLS)
 	return intake.Config{
@@ -126,5 +135,6 @@ func (p *parts) doorConfig() intake.Config {
 		TLS:             serve,
 		ProbeServerName: reportlink.ServiceHost(p.Config.CertManagement.WebhookServiceName, p.namespace),
 		Logger:          p.Log.WithName("status-server"),
+		Observer:        counts,
 	}
 }

@@ -70,12 +70,19 @@ func NewReports(registry prometheus.Registerer) (*Reports, error) {
 		r.answered, r.latency, r.refused, r.limited, r.accepted, r.coalesced, r.superseded,
 		r.written, r.skipped, r.callTime, r.waitTime,
 	} {
-		errs = append(errs, registry.Register(c))
+		errs = append(errs, takeOver(registry, c))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("registering the metrics of reports: %w", err)
 	}
 	return r, nil
+}
+
+// takeOver registers a collector in place of one of the same name. The registry
+// outlives a manager where one is started after another in a process.
+func takeOver(registry prometheus.Registerer, c prometheus.Collector) error {
+	registry.Unregister(c)
+	return registry.Register(c)
 }
 
 // WatchWaiting registers gauges of what waits to be stored.
@@ -84,8 +91,8 @@ func (r *Reports) WatchWaiting(registry prometheus.Registerer, w Waiting) error 
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: reports, Name: name, Help: help}, value)
 	}
 	err := errors.Join(
-		registry.Register(gauge("waiting_jobs", "Jobs with an accepted report that is not stored yet.", func() float64 { return float64(w.Len()) })),
-		registry.Register(gauge("oldest_waiting_seconds", "How long the job that waits longest has had something to store.", func() float64 { return w.OldestWait().Seconds() })),
+		takeOver(registry, gauge("waiting_jobs", "Jobs with an accepted report that is not stored yet.", func() float64 { return float64(w.Len()) })),
+		takeOver(registry, gauge("oldest_waiting_seconds", "How long the job that waits longest has had something to store.", func() float64 { return w.OldestWait().Seconds() })),
 	)
 	if err != nil {
 		return fmt.Errorf("registering the metrics of waiting reports: %w", err)

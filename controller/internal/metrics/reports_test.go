@@ -78,7 +78,16 @@ milepost_reports_writes_total{result="stored"} 1
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
 		t.Errorf("lint: %v, %v", problems, err)
 	}
-	if _, err := NewReports(registry); err == nil {
-		t.Error("registering twice gives no error")
+	if second, err := NewReports(registry); err != nil {
+		t.Errorf("a second manager in one process: %v", err)
+	} else {
+		second.Accepted()
+	}
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP milepost_reports_accepted_total Reports accepted as the newest of their job.
+# TYPE milepost_reports_accepted_total counter
+milepost_reports_accepted_total 1
+`), "milepost_reports_accepted_total"); err != nil {
+		t.Error(err)
 	}
 }
