@@ -126,6 +126,17 @@ func chartJobSet() gentable.Task {
 	}
 }
 
+// chartReadme adds a table of all values to the chart's README.
+func chartReadme() gentable.Task {
+	const values, source, target = chartDir + "/values.yaml", chartDir + "/README.md.gotmpl", chartDir + "/README.md"
+	return gentable.Task{
+		Name:    "chart-readme",
+		Inputs:  []string{values, source},
+		Outputs: []string{target},
+		Run:     func(context.Context) error { return chartsource.WriteReadme(values, source, target) },
+	}
+}
+
 // goModule is what the go command says of a module.
 type goModule struct{ Dir, Version string }
 

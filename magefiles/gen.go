@@ -73,7 +73,7 @@ func generation() gentable.Table {
 				Run:     reportReference,
 				Outputs: []string{reportPage},
 			},
-			chartCRDs(), chartJobSet(),
+			chartCRDs(), chartJobSet(), chartReadme(),
 		},
 	}
 }

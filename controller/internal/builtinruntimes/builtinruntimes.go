@@ -28,10 +28,13 @@ import (
 	"github.com/milepost-dev/milepost/controller/internal/logkeys"
 )
 
+// LabelManagedBy with the value ManagedBy marks the runtimes that this package made.
 const (
-	// LabelManagedBy with the value ManagedBy marks the runtimes that this package made.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	ManagedBy      = "kubeflow-trainer-controller-manager"
+)
+
+const (
 	// labelValidation keeps runtimes from the webhook, which answers only after they are there.
 	labelValidation = "trainer.kubeflow.org/webhook-validation"
 
@@ -72,21 +75,25 @@ func New(folder string, direct client.Client, clock clock.Clock) (*Installer, er
 
 // Start returns when the runtimes are in place, which it tries until it works.
 func (i *Installer) Start(ctx context.Context) error {
-	for {
-		err := i.install(ctx)
-		i.mu.Lock()
-		i.state = err
-		i.mu.Unlock()
-		if err == nil || ctx.Err() != nil {
-			return nil
-		}
-		log.FromContext(ctx).Error(err, "installing built-in runtimes; trying again")
+	for !i.try(ctx) {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-i.clock.After(retryPeriod):
 		}
 	}
+	return nil
+}
+
+func (i *Installer) try(ctx context.Context) bool {
+	err := i.install(ctx)
+	i.mu.Lock()
+	i.state = err
+	i.mu.Unlock()
+	if err != nil && ctx.Err() == nil {
+		log.FromContext(ctx).Error(err, "installing built-in runtimes; trying again")
+	}
+	return err == nil
 }
 
 // NeedLeaderElection is false: a new replica brings its runtimes before it is ready, while the leader may still be an old one.

@@ -152,8 +152,8 @@ func TestInjectedFailuresAreTriedAgain(t *testing.T) {
 	go func() { done <- installer.Start(t.Context()) }()
 	for !clock.HasWaiters() { // the first attempt has failed when the installer waits
 		select {
-		case <-done:
-			t.Fatal("Start gave up")
+		case err := <-done:
+			t.Fatalf("Start gave up: %v", err)
 		case <-time.After(time.Millisecond):
 		}
 	}
