@@ -3,18 +3,16 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"time"
-	"unicode"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"sigs.k8s.io/yaml"
 
 	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
+	"github.com/milepost-dev/milepost/controller/internal/localrun/jobfile"
 	"github.com/milepost-dev/milepost/controller/internal/progressview"
 	"github.com/milepost-dev/milepost/controller/internal/report"
 )
@@ -37,9 +35,9 @@ func (o *getOptions) printer() (*printer, error) {
 		t := &table{wide: o.output == "wide", namespaces: o.allNamespaces, empty: o.nothing()}
 		return &printer{print: t.print}, nil
 	case "yaml":
-		return &printer{print: documents(single, o.watch, "---\n", encodeYAML)}, nil
+		return &printer{print: documents(single, o.watch, "---\n", jobfile.YAML)}, nil
 	case "json":
-		return &printer{print: documents(single, o.watch, "", encodeJSON)}, nil
+		return &printer{print: documents(single, o.watch, "", jobfile.JSON)}, nil
 	case "name":
 		return &printer{print: printNames}, nil
 	}
@@ -160,7 +158,7 @@ func documents(single, watch bool, separator string, encode func(any) ([]byte, e
 		for _, object := range objects {
 			text, err := encode(object)
 			if err != nil {
-				return fmt.Errorf("encoding the TrainJob: %w", err)
+				return err
 			}
 			if printed > 0 {
 				text = append([]byte(separator), text...)
@@ -181,36 +179,6 @@ func listOf(jobs []*trainer.TrainJob) *trainer.TrainJobList {
 		list.Items = append(list.Items, *job)
 	}
 	return list
-}
-
-func encodeYAML(object any) ([]byte, error) { return yaml.Marshal(object) }
-
-// encodeJSON escapes what JSON lets through although a terminal may act on it.
-// Such characters can stand only in strings, where \u means the same.
-func encodeJSON(object any) ([]byte, error) {
-	text, err := json.MarshalIndent(object, "", "    ")
-	if err != nil {
-		return nil, err
-	}
-	var out strings.Builder
-	for _, r := range string(text) {
-		switch {
-		case r < unicode.MaxASCII || unicode.IsPrint(r):
-			out.WriteRune(r)
-		case r > 0xffff:
-			high, low := surrogates(r)
-			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&out, `\u%04x`, r)
-		}
-	}
-	out.WriteByte('\n')
-	return []byte(out.String()), nil
-}
-
-func surrogates(r rune) (high, low rune) {
-	r -= 0x10000
-	return 0xd800 + r>>10, 0xdc00 + r&0x3ff
 }
 
 func printNames(out io.Writer, jobs []*trainer.TrainJob, _ time.Time) error {

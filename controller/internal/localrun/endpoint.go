@@ -33,6 +33,8 @@ const (
 	// A program that sends its last report while it exits is still heard.
 	lastCall = 50 * time.Millisecond
 	drain    = 2 * time.Second
+	// Nobody waits at a prompt for a file system that takes nothing.
+	flush = 3 * time.Second
 
 	certificateLife = 365 * 24 * time.Hour
 	clockSlack      = time.Hour
@@ -68,7 +70,7 @@ func startEndpoint(job report.JobKey, uid types.UID, identity *localidentity.Ide
 	if err != nil {
 		return nil, fmt.Errorf("making the report store: %w", err)
 	}
-	writer, err := statuswriter.New(statuswriter.Config{Workers: 1, Clock: c}, budget, store, target)
+	writer, err := statuswriter.New(statuswriter.Config{Workers: 1, FlushTimeout: flush, Clock: c}, budget, store, target)
 	if err != nil {
 		return nil, fmt.Errorf("making the status writer: %w", err)
 	}

@@ -107,9 +107,9 @@ func Read(path string) (*trainer.TrainJob, error) {
 // a part. With durable, it is on the disk when Write returns; without, a crash of
 // the machine may bring the old one back.
 func Write(path string, job *trainer.TrainJob, durable bool) error {
-	text, err := yaml.Marshal(job)
+	text, err := YAML(job)
 	if err != nil {
-		return fmt.Errorf("encoding the TrainJob: %w", err)
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
 		return fmt.Errorf("writing the TrainJob: %w", err)

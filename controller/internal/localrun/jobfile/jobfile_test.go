@@ -3,6 +3,7 @@
 package jobfile
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +30,7 @@ func makeJob(namespace, name string) *trainer.TrainJob {
 	job.Status.State = trainer.TrainJobStateRunning
 	job.Status.TrainerStatus = &trainer.TrainerStatus{
 		ProgressPercentage: new(int32(45)),
-		Metrics:            []trainer.Metric{{Name: "loss", Value: "\x1b[31m"}},
+		Metrics:            []trainer.Metric{{Name: "loss", Value: "\x1b[31m\u009b\u202e\U000e0041\r\nperte é"}},
 		LastUpdatedTime:    metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 7, 0, time.UTC)),
 	}
 	return job
@@ -55,8 +57,8 @@ func TestWriteThenRead(t *testing.T) {
 	if err := yaml.UnmarshalStrict(text, &trainer.TrainJob{}); err != nil {
 		t.Errorf("the file holds fields that a TrainJob does not have: %v", err)
 	}
-	if strings.ContainsRune(string(text), '\x1b') {
-		t.Errorf("the file holds an escape character:\n%s", text)
+	if i := strings.IndexFunc(string(text), func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
+		t.Errorf("the file holds characters that are not printable: %q", text[i:])
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -208,4 +210,34 @@ func TestDefaultDirFollowsTheEnvironment(t *testing.T) {
 			t.Errorf("DefaultDir = %s, want a temporary folder", got)
 		}
 	})
+}
+
+func TestEveryTextSurvivesEncoding(t *testing.T) {
+	texts := []string{
+		"\u202e", "\x01", "\x01\u202e", "\x01é", "\x01x\u200b", "\x01\x01\u202e\u202e", `\x01` + "\u202e", "\u009b\x7f\x00", "\U000e0041\ufeff",
+		"perte é 損失 😀", "\u2028\u2029\u0085\u00a0", " leading", "- x: #y", "'\"", "null", "0x1f", strings.Repeat("long text ", 30) + "\u202e",
+	}
+	for _, want := range texts {
+		for form, encode := range map[string]func(any) ([]byte, error){"YAML": YAML, "JSON": JSON} {
+			text, err := encode(map[string]string{"value": want})
+			if err != nil {
+				t.Fatalf("%s of %q: %v", form, want, err)
+			}
+			got := map[string]string{}
+			if err := yaml.Unmarshal(text, &got); err != nil && form == "YAML" {
+				t.Fatalf("reading %s of %q: %v\n%s", form, want, err, text)
+			}
+			if form == "JSON" {
+				if err := json.Unmarshal(text, &got); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got["value"] != want {
+				t.Errorf("%s of %q reads as %q:\n%s", form, want, got["value"], text)
+			}
+			if i := strings.IndexFunc(string(text), func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
+				t.Errorf("%s of %q holds %q", form, want, text[i:])
+			}
+		}
+	}
 }
