@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/milepost-dev/milepost/reporters/conformance/internal/endpoint"
+)
+
+// actions are the steps that the runner carries out by itself.
+var actions map[string]func(*play, json.RawMessage) error
+
+func init() {
+	actions = map[string]func(*play, json.RawMessage) error{
+		"row":         func(p *play, a json.RawMessage) error { return json.Unmarshal(a, &p.row) },
+		"next":        (*play).next,
+		"skip":        (*play).skip,
+		"quiet":       (*play).quiet,
+		"pause":       (*play).pause,
+		"write":       (*play).write,
+		"server":      (*play).change,
+		"connections": (*play).connections,
+		"logs":        (*play).logs,
+		"stderr":      (*play).standardError,
+		"signal":      (*play).signal,
+		"exit":        (*play).exit,
+		"ended":       (*play).ended,
+		"files":       (*play).files,
+	}
+}
+
+// next takes the next request and compares it.
+func (p *play) next(arguments json.RawMessage) error {
+	want := wanted{Within: 5}
+	if err := json.Unmarshal(arguments, &want); err != nil {
+		return err
+	}
+	if !p.server.Await(p.cursor+1, seconds(want.Within)) {
+		return fmt.Errorf("no request came in %g s", want.Within)
+	}
+	requests := p.server.Requests()
+	got := requests[p.cursor]
+	var before *endpoint.Request
+	if p.cursor > 0 {
+		before = &requests[p.cursor-1]
+	}
+	p.cursor++
+	if err := want.check(got, before, p.asked); err != nil {
+		return fmt.Errorf("request %d: %w", p.cursor, err)
+	}
+	if err := checkWire(got, before, p.language.Name); err != nil {
+		return fmt.Errorf("request %d: %w (D19)", p.cursor, err)
+	}
+	return nil
+}
+
+// skip looks at all requests that came so far, up to one that matches, without comparing them.
+func (p *play) skip(arguments json.RawMessage) error {
+	var want struct {
+		Until  wanted  `json:"until"`
+		Within float64 `json:"within"`
+	}
+	want.Within = 5
+	if err := json.Unmarshal(arguments, &want); err != nil {
+		return err
+	}
+	end := time.Now().Add(seconds(want.Within))
+	var last error
+	for {
+		if !p.server.Await(p.cursor+1, time.Until(end)) {
+			return fmt.Errorf("no such request came in %g s; the last: %w", want.Within, last)
+		}
+		got := p.server.Requests()[p.cursor]
+		p.cursor++
+		if last = want.Until.check(got, nil, p.asked); last == nil {
+			return nil
+		}
+	}
+}
+
+// quiet checks that no request comes for a while.
+func (p *play) quiet(arguments json.RawMessage) error {
+	var want struct {
+		For float64 `json:"for"`
+	}
+	if err := json.Unmarshal(arguments, &want); err != nil {
+		return err
+	}
+	if p.server.Await(p.cursor+1, seconds(want.For)) {
+		return fmt.Errorf("a request came that should not: %s", p.server.Requests()[p.cursor].Body)
+	}
+	return nil
+}
+
+func (p *play) pause(arguments json.RawMessage) error {
+	var length float64
+	if err := json.Unmarshal(arguments, &length); err != nil {
+		return err
+	}
+	time.Sleep(seconds(length)) // what the case waits for is that time goes by
+	return nil
+}
+
+// files says what a file holds; null takes it away.
+type files struct {
+	Token json.RawMessage `json:"token"`
+	CA    json.RawMessage `json:"ca"` // names of authorities joined by +, or any other text
+}
+
+func (p *play) write(arguments json.RawMessage) error {
+	var f files
+	if err := json.Unmarshal(arguments, &f); err != nil {
+		return err
+	}
+	return errors.Join(p.writeFile("token", f.Token, nil), p.writeFile("ca.crt", f.CA, p.authorities))
+}
+
+// writeFile replaces a file at once, as the kubelet does.
+func (p *play) writeFile(name string, content json.RawMessage, authorities map[string]*endpoint.Authority) error {
+	switch string(content) {
+	case "":
+		return nil
+	case "null":
+		return os.Remove(p.path(name))
+	}
+	var text string
+	if err := json.Unmarshal(content, &text); err != nil {
+		return err
+	}
+	var certificates []byte
+	for part := range strings.SplitSeq(text, "+") {
+		if authority := authorities[part]; authority != nil {
+			certificates = append(certificates, authority.PEM...)
+		}
+	}
+	if len(certificates) > 0 {
+		text = string(certificates)
+	}
+	fresh := p.path(name + ".new")
+	if err := os.WriteFile(fresh, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(fresh, p.path(name))
+}
+
+// files checks that a file of the case still says what it did.
+func (p *play) files(arguments json.RawMessage) error {
+	var want struct {
+		Token string `json:"token"`
+	}
+	if err := json.Unmarshal(arguments, &want); err != nil {
+		return err
+	}
+	got, err := os.ReadFile(p.path("token"))
+	if err == nil && string(got) != want.Token {
+		err = fmt.Errorf("the token file holds %q", got)
+	}
+	return err
+}
+
+// serverChange changes a running server.
+type serverChange struct {
+	Mode      string            `json:"mode"`
+	Authority string            `json:"authority"`
+	Answers   []json.RawMessage `json:"answers"`
+	Then      json.RawMessage   `json:"then"`
+}
+
+func (p *play) change(arguments json.RawMessage) error {
+	var change serverChange
+	if err := json.Unmarshal(arguments, &change); err != nil {
+		return err
+	}
+	if change.Authority != "" {
+		if err := p.server.Certify(p.authorities[change.Authority], p.hosts); err != nil {
+			return err
+		}
+	}
+	if change.Mode != "" {
+		if err := p.server.SetMode(endpoint.Mode(change.Mode)); err != nil {
+			return err
+		}
+	}
+	if change.Answers == nil && change.Then == nil {
+		return nil
+	}
+	return p.script(change)
+}
+
+// script sets answers.
+func (p *play) script(change serverChange) error {
+	answers := make([]endpoint.Answer, len(change.Answers))
+	for i, raw := range change.Answers {
+		if err := json.Unmarshal(raw, &answers[i]); err != nil {
+			return err
+		}
+	}
+	var then endpoint.Answer
+	if change.Then != nil {
+		if err := json.Unmarshal(change.Then, &then); err != nil {
+			return err
+		}
+	}
+	p.server.Script(answers, then)
+	return nil
+}
+
+func (p *play) connections(arguments json.RawMessage) error {
+	var bound bounds
+	if err := json.Unmarshal(arguments, &bound); err != nil {
+		return err
+	}
+	return bound.number("the number of connections is", float64(p.server.Connections()))
+}
+
+type logLine struct {
+	Level   string `json:"level"`
+	Message string `json:"message"`
+}
+
+// wantedLine is a log line that must be there so many times, any number of times from one when
+// neither is given.
+type wantedLine struct {
+	Has     []string `json:"has"`
+	Times   *int     `json:"times"`
+	AtLeast int      `json:"atLeast"`
+	Level   string   `json:"level"`
+}
+
+func (w wantedLine) check(lines []logLine) error {
+	found := 0
+	for _, line := range lines {
+		if w.matches(line) {
+			found++
+		}
+	}
+	switch {
+	case w.Times != nil && found != *w.Times:
+		return fmt.Errorf("%d log lines with %q, want %d", found, w.Has, *w.Times)
+	case w.Times == nil && found < max(1, w.AtLeast):
+		return fmt.Errorf("%d log lines with %q, want at least %d", found, w.Has, max(1, w.AtLeast))
+	}
+	return nil
+}
+
+func (w wantedLine) matches(line logLine) bool {
+	for _, word := range w.Has {
+		if !strings.Contains(line.Message, word) {
+			return false
+		}
+	}
+	return w.Level == "" || line.Level == w.Level
+}
+
+// logs compares the log lines so far. The worker may be a little behind the wire.
+func (p *play) logs(arguments json.RawMessage) error {
+	const patience = 2 * time.Second
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		answer, err := p.process.ask("logs", nil)
+		if err != nil {
+			return err
+		}
+		var lines []logLine
+		if err := json.Unmarshal(answer["logs"], &lines); err != nil {
+			return fmt.Errorf("reading the log lines: %w", err)
+		}
+		err = checkLines(arguments, lines)
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+func checkLines(arguments json.RawMessage, lines []logLine) error {
+	var want []wantedLine
+	if err := json.Unmarshal(arguments, &want); err != nil {
+		return err
+	}
+	var problems []error
+	for _, w := range want {
+		problems = append(problems, w.check(lines))
+	}
+	return errors.Join(problems...)
+}
+
+// standardError compares what the executor wrote to standard error.
+func (p *play) standardError(arguments json.RawMessage) error {
+	var lines []logLine
+	for text := range strings.Lines(p.process.stderr.String()) {
+		lines = append(lines, logLine{Message: text})
+	}
+	return checkLines(arguments, lines)
+}
+
+func (p *play) signal(arguments json.RawMessage) error {
+	var name string
+	if err := json.Unmarshal(arguments, &name); err != nil {
+		return err
+	}
+	number, known := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT}[name]
+	if !known {
+		return fmt.Errorf("there is no signal %s", name)
+	}
+	p.asked = time.Now()
+	return p.process.cmd.Process.Signal(number)
+}
+
+// exit lets the program end itself.
+func (p *play) exit(arguments json.RawMessage) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(arguments, &fields); err != nil {
+		return err
+	}
+	p.asked = time.Now()
+	return p.process.send("exit", fields)
+}
+
+// ended waits for the end of the process and compares how it ended.
+func (p *play) ended(arguments json.RawMessage) error {
+	want := struct {
+		Within  float64 `json:"within"`
+		AtLeast float64 `json:"atLeast"` // seconds since the last request or signal
+		Code    *int    `json:"code"`
+		Failed  bool    `json:"failed"` // any code but 0
+		Signal  string  `json:"signal"`
+	}{Within: 10}
+	if err := json.Unmarshal(arguments, &want); err != nil {
+		return err
+	}
+	rest, err := p.process.end(seconds(want.Within) - time.Since(p.asked).Truncate(time.Millisecond))
+	if err != nil {
+		return err
+	}
+	p.finished = true
+	took := time.Since(p.asked)
+	state := p.process.cmd.ProcessState
+	status, _ := state.Sys().(syscall.WaitStatus)
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("standard output holds %q, which is no answer (D3)", rest)
+	case took < seconds(want.AtLeast):
+		return fmt.Errorf("the process ended after %v, want at least %g s", took, want.AtLeast)
+	case want.Code != nil && (status.Signaled() || state.ExitCode() != *want.Code):
+		return fmt.Errorf("the process ended with %v, want exit status %d", state, *want.Code)
+	case want.Failed && state.ExitCode() == 0:
+		return fmt.Errorf("the process ended with %v, want an error", state)
+	case want.Signal != "" && (!status.Signaled() || status.Signal() != map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT}[want.Signal]):
+		return fmt.Errorf("the process ended with %v, want SIG%s", state, want.Signal)
+	}
+	return nil
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
