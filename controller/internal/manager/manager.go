@@ -166,6 +166,7 @@ func (p *parts) newManager(scheme *runtime.Scheme) error {
 func (p *parts) cached() (map[client.Object]cache.ByObject, error) {
 	byObject := trainjob.CacheOptions(p.certificateSecret())
 	if !p.Gates.Enabled(features.TrainJobStatus) {
+		byObject[&trainer.TrainJob{}] = cache.ByObject{Transform: trainjob.SlimTrainJob}
 		return byObject, nil
 	}
 	reports, err := reportFlowCache()

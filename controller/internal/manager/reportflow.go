@@ -24,6 +24,7 @@ import (
 	"github.com/milepost-dev/milepost/controller/internal/reportlink"
 	"github.com/milepost-dev/milepost/controller/internal/reportrules"
 	"github.com/milepost-dev/milepost/controller/internal/statuswriter"
+	"github.com/milepost-dev/milepost/controller/internal/trainjob"
 )
 
 // reportFlow runs the door and the writer on every replica, and stops them in the order that
@@ -62,9 +63,18 @@ func reportFlowCache() (map[client.Object]cache.ByObject, error) {
 		return nil, err
 	}
 	maps.Copy(byObject, map[client.Object]cache.ByObject{
-		&trainer.TrainJob{}: {Transform: statuswriter.KeepOwnManagedFields},
+		&trainer.TrainJob{}: {Transform: slimTrainJob},
 	})
 	return byObject, nil
+}
+
+// slimTrainJob leaves out what neither flow reads from the cache.
+func slimTrainJob(object any) (any, error) {
+	object, err := trainjob.SlimTrainJob(object)
+	if err != nil {
+		return nil, err
+	}
+	return statuswriter.KeepOwnManagedFields(object)
 }
 
 // addReportFlow builds the way of a report from its last stage to its first.

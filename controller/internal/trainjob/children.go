@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobsetv1alpha2ac "sigs.k8s.io/jobset/client-go/applyconfiguration/jobset/v1alpha2"
@@ -34,17 +33,36 @@ func (r *Reconciler) makeChildren(ctx context.Context, a *attempt) error {
 }
 
 func (r *Reconciler) create(ctx context.Context, a *attempt) error {
-	built, err := r.build(ctx, a.job)
+	job, err := r.current(ctx, a)
+	if err != nil || a.outdated {
+		return err
+	}
+	built, err := r.build(ctx, job)
 	if err != nil {
 		return err
 	}
-	if current, err := r.isCurrent(ctx, a.job); err != nil || !current {
-		a.outdated = !current
+	if err := r.applyAuthority(ctx, job); err != nil {
 		return err
 	}
-	if err := r.applyAuthority(ctx, a.job); err != nil {
-		return err
+	return r.apply(ctx, built)
+}
+
+// current reads the TrainJob from the API server. The cache leaves out what it is
+// built from, and it may be behind: a JobSet may vanish there before the end it
+// led to shows, and making it again would train a second time.
+func (r *Reconciler) current(ctx context.Context, a *attempt) (*trainer.TrainJob, error) {
+	var now trainer.TrainJob
+	err := r.live.Get(ctx, client.ObjectKeyFromObject(a.job), &now)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading the TrainJob again: %w", err)
 	}
+	a.outdated = err != nil || now.UID != a.job.UID || !now.DeletionTimestamp.IsZero() || jobsetstatus.Finished(&now.Status)
+	return &now, nil
+}
+
+// apply writes the snapshot first: a JobSet without one would be built from
+// another runtime the next time.
+func (r *Reconciler) apply(ctx context.Context, built *built) error {
 	if built.snapshot != nil {
 		if err := r.client.Apply(ctx, built.snapshot, fieldOwner, client.ForceOwnership); err != nil {
 			return fmt.Errorf("applying the runtime snapshot: %w", err)
@@ -54,20 +72,6 @@ func (r *Reconciler) create(ctx context.Context, a *attempt) error {
 		return fmt.Errorf("applying the JobSet: %w", err)
 	}
 	return nil
-}
-
-// isCurrent asks the API server whether the TrainJob still is what the cache
-// says. A JobSet may vanish from the cache before the end it led to shows there;
-// making it again would train a second time.
-func (r *Reconciler) isCurrent(ctx context.Context, job *trainer.TrainJob) (bool, error) {
-	var now trainer.TrainJob
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(job), &now); err != nil {
-		if apierrors.IsNotFound(err) {
-			return false, nil
-		}
-		return false, fmt.Errorf("reading the TrainJob again: %w", err)
-	}
-	return now.UID == job.UID && now.DeletionTimestamp.IsZero() && !jobsetstatus.Finished(&now.Status), nil
 }
 
 // built is what a TrainJob is made of, beside the CA.

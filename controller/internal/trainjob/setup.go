@@ -39,7 +39,9 @@ const (
 )
 
 // CacheOptions narrows the informers of a manager to what the job flow needs: one
-// Secret, and of all ConfigMaps those with CA certificates.
+// Secret, of all ConfigMaps those with CA certificates, of JobSets no templates.
+// TrainJobs are shared with other parts of the manager; SlimTrainJob is the
+// transform the job flow can do with.
 func CacheOptions(certSecret types.NamespacedName) map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
 		&corev1.Secret{}: {
@@ -50,6 +52,7 @@ func CacheOptions(certSecret types.NamespacedName) map[client.Object]cache.ByObj
 		&corev1.ConfigMap{}: {
 			Label: labels.SelectorFromSet(labels.Set{reporterwiring.LabelRole: reporterwiring.RoleAuthority}),
 		},
+		&jobsetv1alpha2.JobSet{}: {Transform: slimJobSet},
 	}
 }
 

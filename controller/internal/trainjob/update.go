@@ -37,26 +37,22 @@ func (r *Reconciler) update(ctx context.Context, a *attempt) error {
 	if stop && stopped && a.jobSet.Annotations[annotationGeneration] == generation(a.job) {
 		return nil // a queue of suspended jobs costs nothing at a restart
 	}
-	built, err := r.build(ctx, a.job)
+	job, err := r.current(ctx, a)
+	if err != nil || a.outdated {
+		return err
+	}
+	built, err := r.build(ctx, job)
 	if err != nil {
 		if stop {
 			return errors.Join(err, r.suspendOnly(ctx, a))
 		}
 		return err
 	}
-	if built.snapshot != nil {
-		if err := r.client.Apply(ctx, built.snapshot, fieldOwner, client.ForceOwnership); err != nil {
-			return fmt.Errorf("applying the runtime snapshot: %w", err)
-		}
-	}
-	err = r.client.Apply(ctx, built.jobSet, fieldOwner, client.ForceOwnership)
+	err = r.apply(ctx, built)
 	if apierrors.IsInvalid(err) {
 		return r.keepTemplate(ctx, a, built.jobSet, err)
 	}
-	if err != nil {
-		return fmt.Errorf("applying the JobSet: %w", err)
-	}
-	return nil
+	return err
 }
 
 // suspendOnly stops the pods of a job that cannot be built any more.

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/envtest"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/jobsetadmission"
 	"github.com/milepost-dev/milepost/controller/internal/trainjob"
@@ -101,10 +102,12 @@ func startControllerAs(user *rest.Config, edit ...func(*trainjob.Config)) (stop 
 	for _, change := range edit {
 		change(&settings)
 	}
+	objects := trainjob.CacheOptions(certSecret)
+	objects[&trainer.TrainJob{}] = cache.ByObject{Transform: trainjob.SlimTrainJob}
 	mgr, err := ctrl.NewManager(user, ctrl.Options{
 		Scheme:     cluster.Scheme,
 		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Cache:      cache.Options{ByObject: trainjob.CacheOptions(certSecret)},
+		Cache:      cache.Options{ByObject: objects},
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	Expect(err).NotTo(HaveOccurred())
