@@ -11,6 +11,7 @@ var Aliases = map[string]any{
 	"demo":     Demo.Local,
 	"e2e":      E2e.All,
 	"generate": Gen.All,
+	"image":    Image.Controller,
 	"lint":     Lint.All,
 	"test":     Test.All,
 	"verify":   Verify.All,

@@ -12,6 +12,7 @@ import (
 	"github.com/magefile/mage/mg"
 
 	"github.com/milepost-dev/milepost/magefiles/internal/apidoc"
+	"github.com/milepost-dev/milepost/magefiles/internal/chartsource"
 	"github.com/milepost-dev/milepost/magefiles/internal/gentable"
 )
 
@@ -74,6 +75,12 @@ func generation() gentable.Table {
 				Outputs: []string{reportPage},
 			},
 			chartCRDs(), chartJobSet(), chartReadme(),
+			{
+				Name:    "docs-chart-values",
+				Inputs:  []string{chartDir + "/values.yaml"},
+				Run:     chartReference,
+				Outputs: []string{chartPage},
+			},
 		},
 	}
 }
@@ -85,6 +92,7 @@ const (
 	yamlHeader     = "api/boilerplate.yaml.txt" // below controller
 	jobSetSpec     = "sigs.k8s.io/jobset/api/jobset/v1alpha2.JobSetSpec@sigs.k8s.io/jobset/client-go/applyconfiguration/jobset/v1alpha2"
 	reportPage     = "docs/content/reference/report-api.md"
+	chartPage      = "docs/content/reference/chart-values.md"
 	reportDocument = "openapi/report/v1alpha1/openapi.yaml"
 )
 
@@ -128,6 +136,11 @@ func reporterGen(part string) func(context.Context) error {
 // reportReference makes the reference page of the report API.
 func reportReference(context.Context) error {
 	return apidoc.Page{Document: reportDocument, Source: reportDocument, Weight: 1}.Write(reportPage)
+}
+
+// chartReference makes the reference page of the chart's values.
+func chartReference(context.Context) error {
+	return chartsource.WritePage(chartDir+"/values.yaml", chartPage)
 }
 
 // repositoryFiles lists what is tracked, and what is new and not ignored.
