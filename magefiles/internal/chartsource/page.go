@@ -4,7 +4,10 @@ package chartsource
 
 import (
 	"fmt"
+	"html"
 	"os"
+	"regexp"
+	"strings"
 )
 
 // pageForm is a page of the documentation site: front matter, then the table. Its places are the
@@ -26,5 +29,19 @@ func WritePage(values, target string) error {
 	if err != nil {
 		return fmt.Errorf("reading the comments of %s: %w", values, err)
 	}
-	return os.WriteFile(target, fmt.Appendf(nil, pageForm, values, values, table), 0o644)
+	return os.WriteFile(target, fmt.Appendf(nil, pageForm, values, values, narrow(table)), 0o644)
+}
+
+// row is a row of the table: value, default, meaning.
+var row = regexp.MustCompile("(?m)^\\| `([^`]*)` \\| `([^`]*)` \\| (.*) \\|$")
+
+// narrow puts the default below its value and lets the long paths of values break at their dots,
+// since a page has less room for a table than a README has.
+func narrow(table string) string {
+	table = strings.Replace(table, "| Value | Default | What it does |\n| --- | --- | --- |", "| Value and default | What it does |\n| --- | --- |", 1)
+	return row.ReplaceAllStringFunc(table, func(line string) string {
+		cells := row.FindStringSubmatch(line)
+		path := strings.ReplaceAll(html.EscapeString(cells[1]), ".", ".<wbr>")
+		return fmt.Sprintf("| <code>%s</code><br><small>%s</small> | %s |", path, html.EscapeString(cells[2]), cells[3])
+	})
 }
