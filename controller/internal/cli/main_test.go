@@ -94,7 +94,9 @@ func perform(c *reporter, verb, rest string) error {
 		name, text, _ := strings.Cut(rest, "=")
 		go answerSignals(map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "USR1": syscall.SIGUSR1}[name], text)
 	case "terminal":
-		return exec.Command("/bin/sh", "-c", "test -t 1 && test -t 2").Run()
+		c := exec.Command("/bin/sh", "-c", "test -t 1 && test -t 2")
+		c.Stdout, c.Stderr = os.Stdout, os.Stderr
+		return c.Run()
 	case "read":
 		var line string
 		if _, err := fmt.Scanln(&line); err != nil {
@@ -213,7 +215,10 @@ func (b *bench) command(args ...string) *exec.Cmd {
 		b.t.Fatal(err)
 	}
 	c := exec.CommandContext(b.t.Context(), program, args...)
-	c.Env = append(os.Environ(), roleVariable+"=milepost", "XDG_STATE_HOME="+b.dir, "TMPDIR="+b.dir, "TERM=xterm", "LC_ALL=C.UTF-8", "NO_COLOR=")
+	c.Env = append(os.Environ(), roleVariable+"=milepost", "XDG_STATE_HOME="+b.dir, "TMPDIR="+b.dir, "LC_ALL=C.UTF-8", "NO_COLOR=")
+	if os.Getenv("TERM") != "dumb" {
+		c.Env = append(c.Env, "TERM=xterm")
+	}
 	return c
 }
 

@@ -138,7 +138,7 @@ func (v *view) close() {
 
 func (v *view) bar() {
 	style := v.style
-	_, style.Width = v.screen.CommandSize()
+	_, style.Width = v.screen.Size()
 	if v.screen.Show(progressview.Bar(v.state(), style)) && v.resized != nil {
 		v.resized()
 	}

@@ -47,7 +47,7 @@ type Screen struct {
 	mu        sync.Mutex
 	scan      scanner
 	rows      int    // height that the region was made for; 0 when there is none
-	seen      [2]int // rows and columns at the last Show
+	told      [2]int // rows and columns that the command knows of
 	line      string
 	suspended bool
 }
@@ -58,9 +58,16 @@ func New(out io.Writer, size func() (rows, columns int)) *Screen {
 	return &Screen{out: out, size: size, scan: scanner{lineStart: true}}
 }
 
-// CommandSize is the size that the command should believe in.
+// Size is the size of the terminal.
+func (s *Screen) Size() (rows, columns int) { return s.size() }
+
+// CommandSize is the size that the command should believe in. Whoever asks is
+// taken to tell the command.
 func (s *Screen) CommandSize() (rows, columns int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	rows, columns = s.size()
+	s.told = [2]int{rows, columns}
 	if rows >= MinRows {
 		rows--
 	}
@@ -84,14 +91,13 @@ func (s *Screen) Write(p []byte) (int, error) {
 }
 
 // Show puts text into the last row. It reports whether the size of the terminal
-// has changed since the last time.
+// is not the one that the command was told.
 func (s *Screen) Show(text string) (resized bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rows, columns := s.size()
-	now := [2]int{rows, columns}
-	resized = now != s.seen && s.seen != [2]int{}
-	s.seen, s.line = now, text
+	resized = s.told != [2]int{rows, columns}
+	s.line = text
 	if s.suspended {
 		return resized
 	}

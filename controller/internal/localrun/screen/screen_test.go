@@ -27,6 +27,7 @@ func (r *recorder) sent() string {
 func TestScreenKeepsTheLastRow(t *testing.T) {
 	terminal := &recorder{rows: 24, columns: 80}
 	s := New(terminal, terminal.size)
+	s.CommandSize()
 	steps := []struct {
 		name string
 		do   func()
@@ -74,17 +75,17 @@ func TestScreenKeepsTheLastRow(t *testing.T) {
 		},
 		{
 			name: "a terminal of another size is given back and taken anew",
-			do:   func() { terminal.rows = 30; s.Show("50%") },
+			do:   func() { terminal.rows = 30; s.Show("50%"); s.CommandSize() },
 			want: "␛7␛[r␛8␛[J" + "␛D␛[A␛7␛[1;29r␛8" + "␛7␛[30;1H␛[0m50%␛[K␛8",
 		},
 		{
 			name: "a terminal that is too small is left alone",
-			do:   func() { terminal.rows = 2; s.Show("51%") },
+			do:   func() { terminal.rows = 2; s.Show("51%"); s.CommandSize() },
 			want: "␛7␛[r␛8␛[J",
 		},
 		{
 			name: "suspending an untouched terminal does nothing",
-			do:   func() { s.Suspend(); terminal.rows = 24; s.Show("52%") },
+			do:   func() { s.Suspend(); terminal.rows = 24; s.Show("52%"); s.CommandSize() },
 			want: "",
 		},
 		{
@@ -119,18 +120,18 @@ func TestScreenKeepsTheLastRow(t *testing.T) {
 func TestScreenTellsOfANewSize(t *testing.T) {
 	terminal := &recorder{rows: 24, columns: 80}
 	s := New(terminal, terminal.size)
-	if s.Show("") {
-		t.Error("the first size is a change")
+	if rows, columns := s.CommandSize(); rows != 23 || columns != 80 {
+		t.Errorf("the command has %d rows and %d columns, want 23 and 80", rows, columns)
 	}
-	if s.Show("") {
-		t.Error("the same size is a change")
-	}
-	terminal.columns = 60
-	if !s.Show("") {
-		t.Error("fewer columns are no change")
+	terminal.columns = 60 // even before there is a line
+	if !s.Show("") || !s.Show("") {
+		t.Error("fewer columns are no change, although the command does not know them")
 	}
 	if rows, columns := s.CommandSize(); rows != 23 || columns != 60 {
 		t.Errorf("the command has %d rows and %d columns, want 23 and 60", rows, columns)
+	}
+	if s.Show("") {
+		t.Error("the size is a change although the command knows it")
 	}
 }
 
