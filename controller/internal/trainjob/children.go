@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobsetv1alpha2ac "sigs.k8s.io/jobset/client-go/applyconfiguration/jobset/v1alpha2"
@@ -52,11 +53,14 @@ func (r *Reconciler) create(ctx context.Context, a *attempt) error {
 // led to shows, and making it again would train a second time.
 func (r *Reconciler) current(ctx context.Context, a *attempt) (*trainer.TrainJob, error) {
 	var now trainer.TrainJob
-	err := r.live.Get(ctx, client.ObjectKeyFromObject(a.job), &now)
-	if client.IgnoreNotFound(err) != nil {
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(a.job), &now); err != nil {
+		if apierrors.IsNotFound(err) {
+			a.outdated = true
+			return &now, nil
+		}
 		return nil, fmt.Errorf("reading the TrainJob again: %w", err)
 	}
-	a.outdated = err != nil || now.UID != a.job.UID || !now.DeletionTimestamp.IsZero() || jobsetstatus.Finished(&now.Status)
+	a.outdated = now.UID != a.job.UID || !now.DeletionTimestamp.IsZero() || jobsetstatus.Finished(&now.Status)
 	return &now, nil
 }
 

@@ -3,6 +3,8 @@
 package trainjob_test
 
 import (
+	"strings"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	. "github.com/onsi/gomega/gstruct"
@@ -42,6 +44,17 @@ var _ = Describe("A new TrainJob", func() {
 			"Env": HaveExactElements(corev1.EnvVar{Name: "LR", Value: "0.1"}),
 		}))
 		Expect(managers(jobSet)).To(ContainElement("trainer"))
+	})
+
+	It("carries training code of nearly a MiB in one item", func(ctx SpecContext) {
+		startController()
+		namespace := newNamespace(ctx)
+		createRuntime(ctx, namespace, builders.MakeRuntime("runtime"))
+		code := strings.Repeat("x", 1000*1024)
+		job := createJob(ctx, builders.MakeTrainJob(namespace, "large").Command("bash", "-c", code))
+		command := jobSetOf(ctx, job).Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers[0].Command
+		Expect(command).To(HaveLen(3))
+		Expect(command[2] == code).To(BeTrue())
 	})
 
 	It("gets the variables of torch, also without spec.trainer", func(ctx SpecContext) {
