@@ -49,17 +49,18 @@ func TestAReleaseIsInstalledUpgradedAndRemoved(t *testing.T) {
 			s.wantPort(t, 11443)
 
 			s.helm(t, tc.uninstall, "uninstall", release)
-			eventually(t, "nothing is left", func(ctx context.Context) (bool, error) {
+			var left string
+			err = poll(t, func(ctx context.Context) (bool, error) {
 				after, err := s.objects(ctx)
 				if err != nil {
 					return false, nil //nolint:nilerr // kinds that are going away answer with errors
 				}
-				if diff := cmp.Diff(before, after); diff != "" {
-					t.Logf("still there (-before +after):\n%s", diff)
-					return false, nil
-				}
-				return true, nil
+				left = cmp.Diff(before, after)
+				return left == "", nil
 			})
+			if err != nil {
+				t.Errorf("what the release leaves behind (-before +after):\n%s", left)
+			}
 		})
 	}
 }

@@ -70,7 +70,12 @@ func startServer(t *testing.T) *server {
 	if err := os.WriteFile(kubeconfig, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return connect(t, config, kubeconfig)
+	s := connect(t, config, kubeconfig)
+	eventually(t, "the API server has made its own objects", func(ctx context.Context) (bool, error) {
+		err := s.client.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: "kubernetes"}, &corev1.Service{})
+		return err == nil, client.IgnoreNotFound(err)
+	})
+	return s
 }
 
 func connect(t *testing.T, config *rest.Config, kubeconfig string) *server {
@@ -170,9 +175,14 @@ var uninteresting = []string{
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, condition func(context.Context) (bool, error)) {
 	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, condition); err != nil {
+	if err := poll(t, condition); err != nil {
 		t.Fatalf("waiting until %s: %v", what, err)
 	}
+}
+
+func poll(t *testing.T, condition func(context.Context) (bool, error)) error {
+	t.Helper()
+	return wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, condition)
 }
 
 func TestAnAPIServerTakesEveryObject(t *testing.T) {
