@@ -32,7 +32,6 @@ func init() {
 		"signal":      (*play).signal,
 		"exit":        (*play).exit,
 		"ended":       (*play).ended,
-		"files":       (*play).files,
 	}
 }
 
@@ -64,12 +63,17 @@ func (p *play) next(arguments json.RawMessage) error {
 // skip looks at all requests that came so far, up to one that matches, without comparing them.
 func (p *play) skip(arguments json.RawMessage) error {
 	var want struct {
-		Until  wanted  `json:"until"`
-		Within float64 `json:"within"`
+		Until    wanted  `json:"until"`
+		Within   float64 `json:"within"`
+		Optional bool    `json:"optional"` // takes what came by now, whether it matches or not
 	}
 	want.Within = 5
 	if err := json.Unmarshal(arguments, &want); err != nil {
 		return err
+	}
+	if want.Optional {
+		p.cursor = len(p.server.Requests())
+		return nil
 	}
 	end := time.Now().Add(seconds(want.Within))
 	var last error
@@ -111,7 +115,8 @@ func (p *play) pause(arguments json.RawMessage) error {
 // files says what a file holds; null takes it away.
 type files struct {
 	Token json.RawMessage `json:"token"`
-	CA    json.RawMessage `json:"ca"` // names of authorities joined by +, or any other text
+	CA    json.RawMessage `json:"ca"`   // names of authorities joined by +, or any other text
+	Note  string          `json:"note"` // text in front of each certificate
 }
 
 func (p *play) write(arguments json.RawMessage) error {
@@ -119,11 +124,11 @@ func (p *play) write(arguments json.RawMessage) error {
 	if err := json.Unmarshal(arguments, &f); err != nil {
 		return err
 	}
-	return errors.Join(p.writeFile("token", f.Token, nil), p.writeFile("ca.crt", f.CA, p.authorities))
+	return errors.Join(p.writeFile("token", f.Token, ""), p.writeFile("ca.crt", f.CA, f.Note))
 }
 
 // writeFile replaces a file at once, as the kubelet does.
-func (p *play) writeFile(name string, content json.RawMessage, authorities map[string]*endpoint.Authority) error {
+func (p *play) writeFile(name string, content json.RawMessage, note string) error {
 	switch string(content) {
 	case "":
 		return nil
@@ -136,8 +141,8 @@ func (p *play) writeFile(name string, content json.RawMessage, authorities map[s
 	}
 	var certificates []byte
 	for part := range strings.SplitSeq(text, "+") {
-		if authority := authorities[part]; authority != nil {
-			certificates = append(certificates, authority.PEM...)
+		if authority := p.authorities[part]; authority != nil && name != "token" {
+			certificates = append(append(certificates, note...), authority.PEM...)
 		}
 	}
 	if len(certificates) > 0 {
@@ -148,21 +153,6 @@ func (p *play) writeFile(name string, content json.RawMessage, authorities map[s
 		return err
 	}
 	return os.Rename(fresh, p.path(name))
-}
-
-// files checks that a file of the case still says what it did.
-func (p *play) files(arguments json.RawMessage) error {
-	var want struct {
-		Token string `json:"token"`
-	}
-	if err := json.Unmarshal(arguments, &want); err != nil {
-		return err
-	}
-	got, err := os.ReadFile(p.path("token"))
-	if err == nil && string(got) != want.Token {
-		err = fmt.Errorf("the token file holds %q", got)
-	}
-	return err
 }
 
 // serverChange changes a running server.
@@ -231,6 +221,7 @@ type wantedLine struct {
 	Has     []string `json:"has"`
 	Times   *int     `json:"times"`
 	AtLeast int      `json:"atLeast"`
+	AtMost  int      `json:"atMost"`
 	Level   string   `json:"level"`
 }
 
@@ -246,6 +237,8 @@ func (w wantedLine) check(lines []logLine) error {
 		return fmt.Errorf("%d log lines with %q, want %d", found, w.Has, *w.Times)
 	case w.Times == nil && found < max(1, w.AtLeast):
 		return fmt.Errorf("%d log lines with %q, want at least %d", found, w.Has, max(1, w.AtLeast))
+	case w.AtMost > 0 && found > w.AtMost:
+		return fmt.Errorf("%d log lines with %q, want at most %d", found, w.Has, w.AtMost)
 	}
 	return nil
 }
@@ -304,7 +297,7 @@ func (p *play) signal(arguments json.RawMessage) error {
 	if err := json.Unmarshal(arguments, &name); err != nil {
 		return err
 	}
-	number, known := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT}[name]
+	number, known := signalNumbers[name]
 	if !known {
 		return fmt.Errorf("there is no signal %s", name)
 	}
@@ -351,10 +344,18 @@ func (p *play) ended(arguments json.RawMessage) error {
 		return fmt.Errorf("the process ended with %v, want exit status %d", state, *want.Code)
 	case want.Failed && state.ExitCode() == 0:
 		return fmt.Errorf("the process ended with %v, want an error", state)
-	case want.Signal != "" && (!status.Signaled() || status.Signal() != map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT}[want.Signal]):
+	case want.Signal != "" && !endedBy(state, signalNumbers[want.Signal]):
 		return fmt.Errorf("the process ended with %v, want SIG%s", state, want.Signal)
 	}
 	return nil
+}
+
+var signalNumbers = map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT}
+
+// endedBy tells whether a process ended by a signal. The JVM turns one into its number plus 128.
+func endedBy(state *os.ProcessState, number syscall.Signal) bool {
+	status, _ := state.Sys().(syscall.WaitStatus)
+	return status.Signaled() && status.Signal() == number || state.ExitCode() == 128+int(number)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

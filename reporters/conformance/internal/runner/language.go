@@ -6,11 +6,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -110,7 +112,21 @@ func (l *Language) command(ctx context.Context, words []string) *exec.Cmd {
 	return cmd
 }
 
-// can tells whether the language has all of the capabilities.
+// can tells whether the language, or this machine, has all of the capabilities.
 func (l *Language) can(needs []string) bool {
-	return !slices.ContainsFunc(needs, func(need string) bool { return !slices.Contains(capabilities[l.Name], need) })
+	has := append(machine(), capabilities[l.Name]...)
+	return !slices.ContainsFunc(needs, func(need string) bool { return !slices.Contains(has, need) })
 }
+
+// machine is what cases need of the machine: ipv6, and dual-stack where localhost has addresses of
+// both kinds.
+var machine = sync.OnceValue(func() (has []string) {
+	if listener, err := net.Listen("tcp", "[::1]:0"); err == nil {
+		_ = listener.Close()
+		has = append(has, "ipv6")
+	}
+	if addresses, err := net.LookupHost("localhost"); err == nil && slices.Contains(addresses, "::1") && slices.Contains(addresses, "127.0.0.1") {
+		has = append(has, "dual-stack")
+	}
+	return slices.Clip(has)
+})

@@ -153,25 +153,32 @@ func isShort(node *yaml.Node, form string) bool {
 
 type entry struct{ name, value string }
 
-// series reads [prefix, from, to].
+// longest is how many code points a value may have.
+const longest = 64
+
+// series reads [prefix, from, to], or [prefix, from, to, text] with the text 64 times as each value.
 func series(argument *yaml.Node) ([]entry, error) {
 	var parts []any
 	if err := argument.Decode(&parts); err != nil {
 		return nil, err
 	}
-	if len(parts) == 3 {
+	if len(parts) == 3 || len(parts) == 4 {
 		prefix, isText := parts[0].(string)
 		from, isFrom := parts[1].(int)
 		to, isTo := parts[2].(int)
 		if isText && isFrom && isTo {
 			var entries []entry
 			for i := from; i < to; i++ {
-				entries = append(entries, entry{fmt.Sprintf("%s%03d", prefix, i), strconv.Itoa(i)})
+				value := strconv.Itoa(i)
+				if len(parts) == 4 {
+					value = string(text(strings.Repeat(fmt.Sprint(parts[3]), longest)))
+				}
+				entries = append(entries, entry{fmt.Sprintf("%s%03d", prefix, i), value})
 			}
 			return entries, nil
 		}
 	}
-	return nil, fmt.Errorf("line %d: a series is [prefix, from, to]", argument.Line)
+	return nil, fmt.Errorf("line %d: a series is [prefix, from, to] or [prefix, from, to, text]", argument.Line)
 }
 
 // repeat reads [text, times] or [before, text, times, after].

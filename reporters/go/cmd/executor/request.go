@@ -32,6 +32,7 @@ type request struct {
 	Total       *int64    `json:"total"`
 	Items       int64     `json:"items"`
 	BreakAt     int64     `json:"breakAt"`
+	Pause       float64   `json:"pause"`
 	FailAt      int64     `json:"failAt"`
 	Steps       []request `json:"steps"`
 	Raise       string    `json:"raise"`
