@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobsetv1alpha2 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -33,14 +32,12 @@ const (
 	ServiceName = "kubeflow-trainer-controller-manager"
 )
 
-// Bed talks to the cluster. Every method may be called from one goroutine at a time.
+// Bed talks to the cluster.
 type Bed struct {
 	Client    client.WithWatch
 	Clientset kubernetes.Interface
 
-	config   *rest.Config
-	root     string // of the repository
-	forwards map[int]*forward
+	root string // of the repository
 }
 
 // Connect finds the cluster through KUBECONFIG, which Main and Enter set. It fails when the API
@@ -59,7 +56,7 @@ func Connect(ctx context.Context) (*Bed, error) {
 			return nil, fmt.Errorf("registering types: %w", err)
 		}
 	}
-	bed := &Bed{config: config, forwards: map[int]*forward{}}
+	bed := &Bed{}
 	if bed.root, err = repositoryRoot(); err != nil {
 		return nil, err
 	}

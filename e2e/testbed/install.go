@@ -29,7 +29,6 @@ const (
 // Install installs or upgrades the chart of this repository with the images of DefaultImages and
 // waits until the manager is available. More arguments go to Helm as they are.
 func (b *Bed) Install(ctx context.Context, helm Helm, args ...string) error {
-	b.dropForwards() // an upgrade replaces the pods they lead to
 	registry, repository, tag := splitReference(DefaultImages().Manager)
 	command := append([]string{
 		"upgrade", "--install", Release, filepath.Join(b.root, "charts", "milepost"),
@@ -49,7 +48,6 @@ func (b *Bed) Install(ctx context.Context, helm Helm, args ...string) error {
 
 // Uninstall removes the release and its namespace and waits until both are gone.
 func (b *Bed) Uninstall(ctx context.Context, helm Helm) error {
-	b.dropForwards()
 	out, err := exec.CommandContext(ctx, string(helm), "uninstall", Release, "--namespace", Namespace, "--wait", "--timeout", "3m").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("removing the chart with %s: %w\n%s", helm, err, out)

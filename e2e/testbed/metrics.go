@@ -16,12 +16,12 @@ import (
 // Metric sums the manager's counter or gauge over all series that carry the labels. With several
 // replicas it is the value of the one that answers. A metric without such a series counts as 0.
 func (b *Bed) Metric(ctx context.Context, name string, labels map[string]string) (float64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+ServiceName+"/metrics", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, serviceURL(metricsPort, "/metrics"), http.NoBody)
 	if err != nil {
 		return 0, fmt.Errorf("reading metric %q: %w", name, err)
 	}
 	// Metrics are not secret and no decision rests on who serves them: the name is not checked.
-	response, err := b.clientTo(metricsPort, &tls.Config{InsecureSkipVerify: true}).Do(request) //nolint:gosec // see above
+	response, err := b.serviceClient(&tls.Config{InsecureSkipVerify: true}).Do(request) //nolint:gosec // see above
 	if err != nil {
 		return 0, fmt.Errorf("reading metric %q: %w", name, err)
 	}

@@ -25,6 +25,9 @@ func newTable(out io.Writer) *table {
 }
 
 func (t *table) add(job *trainer.TrainJob) {
+	if job.Status.State == "" {
+		return // the controller has not seen it yet
+	}
 	if row := rowOf(job); row != t.last {
 		t.last = row
 		fmt.Fprint(t.out, row)

@@ -16,12 +16,12 @@ import (
 	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
 
-// moment is what one watch event showed of a TrainJob.
+// moment is what one watch event showed of a TrainJob. Its fields are exported for the matchers.
 type moment struct {
-	state    string
-	progress *int32
-	eta      *int32
-	metrics  []string
+	State    string
+	Progress *int32
+	ETA      *int32
+	Metrics  []string
 }
 
 var _ = Describe("a training pod", func() {
@@ -32,16 +32,16 @@ var _ = Describe("a training pod", func() {
 		final := get(ctx, job)
 
 		By("counting up while the pod trains")
-		running := slices.DeleteFunc(slices.Clone(moments), func(m moment) bool { return m.state != "Running" || m.progress == nil })
+		running := slices.DeleteFunc(slices.Clone(moments), func(m moment) bool { return m.State != "Running" || m.Progress == nil })
 		seen := distinctProgress(running)
 		Expect(len(seen)).To(BeNumerically(">=", 5), "different progress values seen while Running: %v", seen)
 		Expect(slices.IsSorted(seen)).To(BeTrue(), "progress never went back: %v", seen)
-		Expect(running).To(ContainElement(HaveField("eta", HaveValue(BeNumerically(">", 0)))), "an ETA was shown while Running")
-		Expect(running).To(ContainElement(HaveField("metrics", ContainElements("loss", "accuracy"))))
+		Expect(running).To(ContainElement(HaveField("ETA", HaveValue(BeNumerically(">", 0)))), "an ETA was shown while Running")
+		Expect(running).To(ContainElement(HaveField("Metrics", ContainElements("loss", "accuracy"))))
 
 		By("telling the truth in the STATE column at every moment")
 		for _, m := range moments {
-			Expect(m.state).To(BeElementOf("Created", "Running", "Complete"))
+			Expect(m.State).To(BeElementOf("Created", "Running", "Complete"))
 		}
 
 		By("ending Complete at 100 % with the last report kept")
@@ -85,11 +85,11 @@ func watchUntilFinished(ctx SpecContext, job *trainer.TrainJob) []moment {
 }
 
 func momentOf(job *trainer.TrainJob) moment {
-	m := moment{state: string(job.Status.State)}
+	m := moment{State: string(job.Status.State)}
 	if s := job.Status.TrainerStatus; s != nil {
-		m.progress, m.eta = s.ProgressPercentage, s.EstimatedRemainingSeconds
+		m.Progress, m.ETA = s.ProgressPercentage, s.EstimatedRemainingSeconds
 		for _, metric := range s.Metrics {
-			m.metrics = append(m.metrics, metric.Name)
+			m.Metrics = append(m.Metrics, metric.Name)
 		}
 	}
 	return m
@@ -98,8 +98,8 @@ func momentOf(job *trainer.TrainJob) moment {
 func distinctProgress(moments []moment) []int32 {
 	var values []int32
 	for _, m := range moments {
-		if len(values) == 0 || values[len(values)-1] != *m.progress {
-			values = append(values, *m.progress)
+		if len(values) == 0 || values[len(values)-1] != *m.Progress {
+			values = append(values, *m.Progress)
 		}
 	}
 	return values
