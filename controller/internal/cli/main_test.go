@@ -60,7 +60,7 @@ func trainMain(steps []string) int {
 			}
 			return code
 		}
-		if err := perform(c, verb, rest); err != nil {
+		if err := verbs[verb](c, rest); err != nil {
 			fmt.Fprintln(os.Stderr, "trainer:", err)
 			return 99
 		}
@@ -68,45 +68,34 @@ func trainMain(steps []string) int {
 	return 0
 }
 
-func perform(c *reporter, verb, rest string) error {
-	switch verb {
-	case "post":
-		code, body, _, err := c.do(http.MethodPost, rest)
-		fmt.Println(code, body)
-		return err
-	case "get":
-		code, body, _, err := c.do(http.MethodGet, "")
-		fmt.Println(code, body)
-		return err
-	case "send":
-		return c.sendAndLeave(rest)
-	case "bearer":
-		c.token = rest
-	case "say":
-		fmt.Println(rest)
-	case "touch":
-		return os.WriteFile(rest, nil, 0o600)
-	case "await":
-		return awaitFile(rest)
-	case "environment":
+// verbs are the steps of the training program.
+var verbs = map[string]func(c *reporter, rest string) error{
+	"post":   func(c *reporter, rest string) error { return c.print(http.MethodPost, rest) },
+	"get":    func(c *reporter, _ string) error { return c.print(http.MethodGet, "") },
+	"send":   (*reporter).sendAndLeave,
+	"say":    func(_ *reporter, rest string) error { _, err := fmt.Println(rest); return err },
+	"touch":  func(_ *reporter, rest string) error { return os.WriteFile(rest, nil, 0o600) },
+	"await":  func(_ *reporter, rest string) error { return awaitFile(rest) },
+	"bearer": func(c *reporter, rest string) error { c.token = rest; return nil },
+	"environment": func(_ *reporter, rest string) error {
 		return os.WriteFile(rest, []byte(strings.Join(os.Environ(), "\n")), 0o600)
-	case "trap":
+	},
+	"trap": func(_ *reporter, rest string) error {
 		name, text, _ := strings.Cut(rest, "=")
 		go answerSignals(map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "USR1": syscall.SIGUSR1}[name], text)
-	case "terminal":
+		return nil
+	},
+	"terminal": func(*reporter, string) error {
 		c := exec.Command("/bin/sh", "-c", "test -t 1 && test -t 2")
 		c.Stdout, c.Stderr = os.Stdout, os.Stderr
 		return c.Run()
-	case "read":
+	},
+	"read": func(*reporter, string) error {
 		var line string
-		if _, err := fmt.Scanln(&line); err != nil {
-			return err
-		}
+		_, err := fmt.Scanln(&line)
 		fmt.Println("read", line)
-	default:
-		return fmt.Errorf("unknown step %q", verb)
-	}
-	return nil
+		return err
+	},
 }
 
 func answerSignals(s os.Signal, text string) {
@@ -147,29 +136,36 @@ func (r *reporter) client() (*http.Client, error) {
 	return &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}}}, nil
 }
 
-func (r *reporter) do(method, body string) (code int, answer string, header http.Header, err error) {
+func (r *reporter) do(method, body string) (code int, answer string, err error) {
 	client, err := r.client()
 	if err != nil {
-		return 0, "", nil, err
+		return 0, "", err
 	}
 	request, err := http.NewRequest(method, r.url, strings.NewReader(body))
 	if err != nil {
-		return 0, "", nil, err
+		return 0, "", err
 	}
 	if r.token != "" {
 		token, err := os.ReadFile(r.token)
 		if err != nil {
-			return 0, "", nil, err
+			return 0, "", err
 		}
 		request.Header.Set("Authorization", "Bearer "+string(token))
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return 0, "", nil, err
+		return 0, "", err
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
-	return response.StatusCode, strings.TrimSpace(string(text)), response.Header, err
+	return response.StatusCode, strings.TrimSpace(string(text)), err
+}
+
+// print shows the answer to a request.
+func (r *reporter) print(method, body string) error {
+	code, answer, err := r.do(method, body)
+	fmt.Println(code, answer)
+	return err
 }
 
 // sendAndLeave writes a request and does not wait for the answer.
@@ -194,13 +190,14 @@ func (r *reporter) sendAndLeave(body string) error {
 
 // bench is a folder for one test and the runs in it.
 type bench struct {
-	t   *testing.T
-	dir string
+	t    *testing.T
+	dir  string
+	term string // kind of terminal
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	return &bench{t: t, dir: t.TempDir()}
+	return &bench{t: t, dir: t.TempDir(), term: "xterm"}
 }
 
 func (b *bench) file(name string) string { return filepath.Join(b.dir, name) }
@@ -215,10 +212,7 @@ func (b *bench) command(args ...string) *exec.Cmd {
 		b.t.Fatal(err)
 	}
 	c := exec.CommandContext(b.t.Context(), program, args...)
-	c.Env = append(os.Environ(), roleVariable+"=milepost", "XDG_STATE_HOME="+b.dir, "TMPDIR="+b.dir, "LC_ALL=C.UTF-8", "NO_COLOR=")
-	if os.Getenv("TERM") != "dumb" {
-		c.Env = append(c.Env, "TERM=xterm")
-	}
+	c.Env = append(os.Environ(), roleVariable+"=milepost", "XDG_STATE_HOME="+b.dir, "TMPDIR="+b.dir, "LC_ALL=C.UTF-8", "NO_COLOR=", "TERM="+b.term)
 	return c
 }
 

@@ -6,13 +6,11 @@ package cli
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -97,7 +95,7 @@ func TestTheExitCodeIsThatOfTheCommand(t *testing.T) {
 		"no command":                  {args: []string{"run", "--name", "x"}, wantCode: 125, wantStderr: "milepost: no command given: milepost run -- COMMAND\n"},
 		"a name that no TrainJob has": {args: []string{"run", "--name", "X_1", "--", "true"}, wantCode: 125, wantStderr: `"X_1" cannot be the name of a TrainJob`},
 		"a namespace with a slash":    {args: []string{"run", "-n", "../..", "--", "true"}, wantCode: 125, wantStderr: `"../.." cannot be a namespace`},
-		"a flag that does not exist":  {args: []string{"run", "--nmae", "x", "--", "true"}, wantCode: 125, wantStderr: "milepost: unknown flag: --nmae; see 'milepost run --help'\n"},
+		"a flag that does not exist":  {args: []string{"run", "--nosuch", "x", "--", "true"}, wantCode: 125, wantStderr: "milepost: unknown flag: --nosuch; see 'milepost run --help'\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -187,6 +185,7 @@ func TestTheEndpointAnswersAsInACluster(t *testing.T) {
 		wantText string
 	}{
 		"a good report":                 {reporter: own, body: `{"trainerStatus":{"progressPercentage":7}}`, want: 200, wantText: `"progressPercentage":7`},
+		"an address by name":            {reporter: reporter{url: strings.Replace(own.url, "127.0.0.1", "localhost", 1), ca: own.ca, token: own.token}, body: `null`, want: 200, wantText: `{}`},
 		"nothing to report":             {reporter: own, body: `{}`, want: 200, wantText: `{}`},
 		"progress beyond 100":           {reporter: own, body: `{"trainerStatus":{"progressPercentage":107}}`, want: 422, wantText: "progressPercentage"},
 		"no token":                      {reporter: reporter{url: own.url, ca: own.ca}, body: `{}`, want: 401, wantText: `"code":401`},
@@ -196,7 +195,7 @@ func TestTheEndpointAnswersAsInACluster(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			code, body, _, err := tc.reporter.do("POST", tc.body)
+			code, body, err := tc.reporter.do("POST", tc.body)
 			if err != nil || code != tc.want || !strings.Contains(body, tc.wantText) {
 				t.Errorf("answer %d %s, %v; want %d with %s", code, body, err, tc.want, tc.wantText)
 			}
@@ -204,24 +203,11 @@ func TestTheEndpointAnswersAsInACluster(t *testing.T) {
 	}
 	t.Run("another CA is not trusted", func(t *testing.T) {
 		wrong := reporter{url: own.url, ca: other.ca, token: own.token}
-		if code, _, _, err := wrong.do("POST", `{}`); err == nil {
+		if code, _, err := wrong.do("POST", `{}`); err == nil {
 			t.Errorf("answer %d, want a failed handshake", code)
 		}
 	})
-	t.Run("the address also goes by name", func(t *testing.T) {
-		named := own
-		named.url = strings.Replace(own.url, "127.0.0.1", "localhost", 1)
-		if code, _, _, err := named.do("GET", ""); err != nil || code != 200 {
-			t.Errorf("answer %d, %v", code, err)
-		}
-	})
-	t.Run("the credentials are private", func(t *testing.T) {
-		for path, want := range map[string]os.FileMode{own.token: 0o600, filepath.Dir(own.token): 0o700} {
-			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
-				t.Errorf("%s has mode %v, want %v (%v)", path, info.Mode().Perm(), want, err)
-			}
-		}
-	})
+	t.Run("the credentials are private", func(t *testing.T) { checkPrivate(t, own) })
 
 	if err := os.WriteFile(b.file("go"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -229,6 +215,15 @@ func TestTheEndpointAnswersAsInACluster(t *testing.T) {
 	stranger.wait()
 	if got, want := p.wait().stderr, "milepost: reports that were refused: 2 × 401, 2 × 403, 1 × 422; the answers said why\n"; !strings.Contains(got, want) {
 		t.Errorf("stderr lacks %q:\n%s", want, got)
+	}
+}
+
+func checkPrivate(t *testing.T, r reporter) {
+	t.Helper()
+	for path, want := range map[string]os.FileMode{r.token: 0o600, filepath.Dir(r.token): 0o700} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s has mode %v, want %v (%v)", path, info.Mode().Perm(), want, err)
+		}
 	}
 }
 
@@ -372,52 +367,4 @@ func TestAFolderThatCannotBeWrittenStopsTheRunBeforeTheCommand(t *testing.T) {
 	if got.code != 125 || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 {
 		t.Errorf("exit code %d, stdout %q, stderr %q; want 125 and one line", got.code, got.stdout, got.stderr)
 	}
-}
-
-// The example in Python runs with the real numpy and requests.
-func TestTheExampleInPython(t *testing.T) {
-	python := os.Getenv("MILEPOST_PYTHON")
-	if python == "" {
-		python = "python3"
-	}
-	if out, err := exec.Command(python, "-c", "import numpy, requests").CombinedOutput(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s has no numpy and requests: %v\n%s", python, err, out)
-		}
-		t.Skipf("%s has no numpy and requests", python)
-	}
-	examples := filepath.Join("..", "..", "..", "docs", "examples", "python")
-
-	t.Run("trains and reports with the code of the guide", func(t *testing.T) {
-		b := newBench(t)
-		got := b.run("run", "--", python, filepath.Join(examples, "digits", "train.py"), "--epochs", "8", "--hidden", "64", "--report-interval", "0.05")
-		if got.code != 0 || strings.Contains(got.stdout, "Failed to update") {
-			t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
-		}
-		status := b.job("train").Status
-		if status.State != trainer.TrainJobStateComplete || *status.TrainerStatus.ProgressPercentage != 100 || *status.TrainerStatus.EstimatedRemainingSeconds != 0 {
-			t.Errorf("status = %+v", status)
-		}
-		if m := status.TrainerStatus.Metrics; len(m) != 2 || m[0].Name != "loss" || !regexp.MustCompile(`^0\.\d{4}$`).MatchString(m[1].Value) {
-			t.Errorf("metrics = %+v", m)
-		}
-	})
-	t.Run("the code of the guide works as it is", func(t *testing.T) {
-		b := newBench(t)
-		got := b.run("run", "--", python, filepath.Join(examples, "raw_http", "guide.py"))
-		if got.code != 0 || got.stdout != "" {
-			t.Fatalf("exit code %d, stdout %q\n%s", got.code, got.stdout, got.stderr)
-		}
-		want := &trainer.TrainerStatus{
-			ProgressPercentage: new(int32(45)), EstimatedRemainingSeconds: new(int32(120)),
-			Metrics: []trainer.Metric{{Name: "loss", Value: "0.15"}, {Name: "accuracy", Value: "0.92"}},
-		}
-		status := b.job("guide").Status.TrainerStatus
-		if diff := cmp.Diff(want, status, cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
-			t.Errorf("trainerStatus (-want +got):\n%s", diff)
-		}
-		if age := time.Since(status.LastUpdatedTime.Time); age < -time.Second || age > time.Minute {
-			t.Errorf("lastUpdatedTime is %v old", age)
-		}
-	})
 }

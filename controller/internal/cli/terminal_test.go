@@ -132,18 +132,16 @@ func TestTheCommandLearnsOfANewSize(t *testing.T) {
 func TestPlainLinesOnATerminal(t *testing.T) {
 	cases := map[string]struct {
 		flags []string
-		env   string
+		term  string
 	}{
-		"when asked for":                   {flags: []string{"--plain"}},
-		"on a terminal that can do little": {env: "TERM=dumb"},
+		"when asked for":                   {flags: []string{"--plain"}, term: "xterm"},
+		"on a terminal that can do little": {term: "dumb"},
+		"on a terminal of no kind":         {term: ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			if tc.env != "" {
-				key, value, _ := strings.Cut(tc.env, "=")
-				t.Setenv(key, value)
-			}
+			b.term = tc.term
 			args := append([]string{"run", "--name", "digits"}, tc.flags...)
 			p, _ := b.onTerminal(append(append(args, "--"), training(t, atHalf, "terminal")...)...)
 			if got := p.ended(); got.code != 0 || strings.Contains(got.stdout, "\x1b") || !strings.Contains(got.stdout, "milepost: progress 45%") {

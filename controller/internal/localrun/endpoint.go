@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/milepost-dev/milepost/controller/internal/intake"
@@ -53,7 +52,7 @@ type endpoint struct {
 }
 
 // startEndpoint listens on a free port of the loopback interface.
-func startEndpoint(job report.JobKey, uid types.UID, identity *localidentity.Identity, target *record, onReport func(report.Report), c clock.Clock) (*endpoint, error) {
+func startEndpoint(job report.JobKey, identity *localidentity.Identity, target *record, onReport func(report.Report), c clock.Clock) (*endpoint, error) {
 	certificate, ca, err := newCertificate(c.Now())
 	if err != nil {
 		return nil, err

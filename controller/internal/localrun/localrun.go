@@ -56,16 +56,16 @@ type Config struct {
 func (c Config) Validate() error {
 	var errs []error
 	if c.Job.Name == "" || c.Job.Namespace == "" {
-		errs = append(errs, errors.New("Job needs a name and a namespace"))
+		errs = append(errs, errors.New("a job needs a name and a namespace"))
 	}
 	if c.Path == "" {
-		errs = append(errs, errors.New("Path is required"))
+		errs = append(errs, errors.New("the path of the TrainJob is required"))
 	}
 	if len(c.Argv) == 0 {
-		errs = append(errs, errors.New("Argv needs a command"))
+		errs = append(errs, errors.New("a command is required"))
 	}
 	if c.Stdin == nil || c.Stdout == nil || c.Stderr == nil {
-		errs = append(errs, errors.New("Stdin, Stdout and Stderr are required"))
+		errs = append(errs, errors.New("input, output and error output are required"))
 	}
 	return errors.Join(errs...)
 }
@@ -120,7 +120,7 @@ func newRun(cfg Config) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.endpoint, err = startEndpoint(cfg.Job, job.UID, identity, r.record, r.view.report, cfg.Clock); err != nil {
+	if r.endpoint, err = startEndpoint(cfg.Job, identity, r.record, r.view.report, cfg.Clock); err != nil {
 		return nil, err
 	}
 	r.credentials, err = newCredentials(r.endpoint.ca, identity, cfg.Clock, func(err error) { r.view.say(err.Error()) })

@@ -147,17 +147,30 @@ func (s *scanner) csi(b byte) effect {
 	return effectNone
 }
 
+// control is a complete control sequence but for its numbers.
+type control struct {
+	private, between, final byte
+}
+
+// wipers and resetters are the control sequences that matter to the last row.
+var (
+	wipers    = map[control]bool{{final: 'J'}: true}               // clears the screen
+	resetters = map[control]bool{{between: '!', final: 'p'}: true} // soft reset
+	switches  = map[control]bool{{private: '?', final: 'h'}: true, {private: '?', final: 'l'}: true}
+	// otherScreen are the private modes that change to the other screen and back.
+	otherScreen = map[int]bool{47: true, 1047: true, 1049: true}
+)
+
 // final judges a complete control sequence. A command that sets a region of its
 // own keeps it: it does so within the rows that it knows of.
 func (s *scanner) final(b byte) effect {
+	c := control{private: s.private, between: s.between, final: b}
 	switch {
-	case b == 'r' && s.private == 0 && s.between == 0 && !s.numbered: // the region is the whole screen
+	case resetters[c], switches[c] && otherScreen[s.number]:
 		return effectLost
-	case b == 'p' && s.between == '!': // soft reset
+	case c == control{final: 'r'} && !s.numbered: // the region is the whole screen
 		return effectLost
-	case (b == 'h' || b == 'l') && s.private == '?' && (s.number == 47 || s.number == 1047 || s.number == 1049):
-		return effectLost // the other screen comes or goes
-	case b == 'J' && s.private == 0: // clears the screen
+	case wipers[c]:
 		return effectWiped
 	}
 	return effectNone
