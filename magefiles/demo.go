@@ -17,10 +17,10 @@ import (
 type Demo mg.Namespace
 
 const afterDemo = `
-A neural network learned to read handwritten digits and reported its progress over HTTPS, just as it
-would from a pod. What it said is kept as the status of a TrainJob:
+A neural network learned to read handwritten digits and reported its progress
+over HTTPS, as it would from a pod. The TrainJob keeps what it said:
     bin/milepost get digits -o yaml
-Your own program reports in the same way, also in Python (docs/examples):
+Your own program can do the same; docs/examples has one in Python, too:
     bin/milepost run -- COMMAND
 `
 
