@@ -26,7 +26,7 @@ type moment struct {
 
 var _ = Describe("a training pod", func() {
 	It("shows its progress live and keeps its last report when it is complete", func(ctx SpecContext) {
-		job := pythonJob("digits", "python3", "/app/digits/train.py")
+		job := pythonJob("digits", "python3", "/app/digits/train.py", "--report-interval=2")
 		create(ctx, job)
 		moments := watchUntilFinished(ctx, job)
 		final := get(ctx, job)

@@ -204,7 +204,7 @@ def train(options, images, digits, reporter):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--epochs", type=int, default=100, help="times that the training images are gone through")
+    parser.add_argument("--epochs", type=int, default=130, help="times that the training images are gone through")
     parser.add_argument("--batch", type=int, default=32, help="images between two changes of the weights")
     parser.add_argument("--hidden", type=int, nargs="+", default=[1024, 512], help="values in each hidden layer")
     parser.add_argument("--seed", type=int, default=1, help="start of the random numbers")
