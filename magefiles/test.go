@@ -33,7 +33,7 @@ var (
 // assetsVariable names the folder with the API server that envtest suites start.
 const assetsVariable = "MILEPOST_ENVTEST_ASSETS"
 
-// All runs every test that needs nothing but Go, and those in Python where it is installed.
+// All runs every test that needs nothing but Go, and those in other languages where they are installed.
 func (Test) All(ctx context.Context) error {
 	packages, err := workspacePackages(ctx)
 	if err != nil {
@@ -43,7 +43,8 @@ func (Test) All(ctx context.Context) error {
 		return err
 	}
 	result, err := runSuite(ctx, packages)
-	return closing(result.Plus(runPython(ctx)), err)
+	reporters, reportersErr := testReporters(ctx, nil, map[string]bool{"go": true}) // Go is in the workspace
+	return closing(result.Plus(runPython(ctx)).Plus(reporters), errors.Join(err, reportersErr))
 }
 
 // Controller runs the tests of the controller, the API server in front of a real etcd included.

@@ -21,13 +21,20 @@ import (
 type Language struct {
 	Name     string     `yaml:"language"`
 	Tools    [][]string `yaml:"tools"` // commands that must succeed
-	Executor struct {
-		Build [][]string `yaml:"build"`
-		Run   []string   `yaml:"run"`
-	} `yaml:"executor"`
-	folder string
-	known  []string // ids of cases that are known to fail
+	Executor executor   `yaml:"executor"`
+	folder   string
+	known    []string // ids of cases that are known to fail
+	patience float64  // seconds until an executor must have ended that is done
 }
+
+// executor says how the program is made and started that drives a reporter.
+type executor struct {
+	Build [][]string `yaml:"build"`
+	Run   []string   `yaml:"run"`
+}
+
+// defaultPatience is more than a flush, on a slow machine.
+const defaultPatience = 15
 
 // capabilities are what the executor of each language has to offer, as PROTOCOL.md lists it.
 var capabilities = map[string][]string{
@@ -54,7 +61,7 @@ func Languages(root string) (languages []*Language, err error) {
 		if err != nil {
 			return nil, err
 		}
-		l := &Language{folder: filepath.Dir(file)}
+		l := &Language{folder: filepath.Dir(file), patience: defaultPatience}
 		if err := yaml.Unmarshal(text, l); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", file, err)
 		}

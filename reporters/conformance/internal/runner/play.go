@@ -159,7 +159,8 @@ func (p *play) finish() error {
 		if err := p.process.stdin.Close(); err != nil {
 			return err
 		}
-		if err := p.ended(json.RawMessage(`{"within": 15, "code": 0}`)); err != nil {
+		p.asked = time.Now()
+		if err := p.ended(fmt.Appendf(nil, `{"within": %g, "code": 0}`, p.language.patience)); err != nil {
 			return fmt.Errorf("at the end: %w", err)
 		}
 	}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build mage
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/magefile/mage/mg"
+
+	"github.com/milepost-dev/milepost/magefiles/internal/languages"
+	"github.com/milepost-dev/milepost/magefiles/internal/testcount"
+)
+
+// Reporter works on the reporters, in every language or in the one that -language names.
+type Reporter mg.Namespace
+
+// reportersDir holds a folder for each language.
+const reportersDir = "reporters"
+
+// Test runs the tests of the reporters.
+func (Reporter) Test(ctx context.Context, language *string) error {
+	total, err := testReporters(ctx, language, nil)
+	return closing(total, err)
+}
+
+// Lint checks style and types of the reporters.
+func (Reporter) Lint(ctx context.Context, language *string) error {
+	return reporterVerb(ctx, language, "lint")
+}
+
+// Package builds what is published of the reporters.
+func (Reporter) Package(ctx context.Context, language *string) error {
+	return reporterVerb(ctx, language, "package")
+}
+
+// Conformance checks every duty of BEHAVIOUR.md in the reporters; -cases names the beginnings of their ids.
+func (Reporter) Conformance(ctx context.Context, language, cases *string) error {
+	args := []string{"run", "./reporters/conformance/cmd/reporterconformance", "-language", given(language), "-case", given(cases)}
+	return execute(ctx, "go", args...)
+}
+
+// testReporters tests every language whose tools are here, but for those that are tested elsewhere.
+func testReporters(ctx context.Context, language *string, elsewhere map[string]bool) (total testcount.Result, err error) {
+	list, err := languages.Read(reportersDir, given(language))
+	for _, l := range list {
+		if elsewhere[l.Name] {
+			continue
+		}
+		if missing := l.Missing(ctx); missing != "" {
+			total = total.Plus(absent("reporter "+l.Name, missing, inCI()))
+			continue
+		}
+		total = total.Plus(l.Test(ctx))
+	}
+	return total, err
+}
+
+// reporterVerb does the same in every language and goes on after a failure.
+func reporterVerb(ctx context.Context, language *string, verb string) error {
+	list, err := languages.Read(reportersDir, given(language))
+	for _, l := range list {
+		if missing := l.Missing(ctx); missing != "" && !inCI() {
+			fmt.Printf("skipped: reporter %s: %s\n", l.Name, missing)
+		} else {
+			err = errors.Join(err, l.Do(ctx, verb))
+		}
+	}
+	return err
+}
+
+// given is the value of an option, empty when it was left out.
+func given(option *string) string {
+	if option == nil {
+		return ""
+	}
+	return *option
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/milepost-dev/milepost/reporters/conformance/internal/vectors"
+)
+
+// twoReports is a case that a reporter in one piece passes.
+const twoReports = `{
+	"id": "x/y/z", "title": "two reports", "duties": ["D19"],
+	"steps": [
+		{"create": {}},
+		{"report": {"step": 1, "totalSteps": 10}},
+		{"next": {"progress": 10, "eta": null, "token": "token", "within": 2}},
+		{"report": {"step": 2, "totalSteps": 10}},
+		{"next": {"progress": 20, "connection": "same", "within": 2}}
+	]
+}`
+
+// strangers is a case in which a reporter must not send.
+const strangers = `{
+	"id": "x/y/z", "title": "another authority", "duties": ["D16"],
+	"steps": [
+		{"write": {"ca": "b"}},
+		{"create": {}},
+		{"report": {"step": 1, "totalSteps": 10}},
+		{"quiet": {"for": 0.2}}
+	]
+}`
+
+func TestRunnerFindsFaults(t *testing.T) {
+	for fault, want := range map[string]string{
+		"":                        "",
+		"sends nothing":           "no request came",
+		"sends twice":             "progress is 10, want 20",
+		"raises":                  "raised",
+		"prints":                  "no answer",
+		"answers another request": "another id",
+		"never ends":              "did not end",
+		"ends badly":              "exit status 3",
+		"trusts nobody":           "no request came",
+		"asks for compression":    "asks for compression",
+		"compresses":              "no report",
+		"chunks":                  "Content-Length",
+		"wrong method":            "the method is PUT",
+		"wrong path":              "the path is",
+		"wrong token":             "want the token",
+		"no type":                 "Content-Type",
+		"nameless":                "User-Agent",
+		"new connections":         "want it same",
+		"wrong number":            "progress is 77, want 10",
+		"number as text":          "no report",
+		"number with fraction":    "no report",
+		"keys out of order":       "order",
+		"unknown key":             "unknown key phase",
+		"empty metrics":           "empty list",
+		"no time":                 "the time is",
+		"old time":                "before the request",
+		"time without fraction":   "the time is",
+		"no JSON":                 "no report",
+	} {
+		t.Run(fault, func(t *testing.T) { checkFault(t, twoReports, fault, want) })
+	}
+	t.Run("trusts everyone", func(t *testing.T) { checkFault(t, strangers, "trusts everyone", "should not") })
+	t.Run("trusts those it should", func(t *testing.T) { checkFault(t, strangers, "", "") })
+}
+
+func checkFault(t *testing.T, text, fault, want string) {
+	t.Helper()
+	t.Parallel()
+	var test vectors.Case
+	if err := json.Unmarshal([]byte(text), &test); err != nil {
+		t.Fatal(err)
+	}
+	test.Environment = map[string]*string{faultVariable: &fault}
+	err := run(t.Context(), &Language{Name: "go", Executor: executor{Run: []string{os.Args[0]}}, folder: t.TempDir(), patience: 3}, test)
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("a right executor fails: %v", err)
+	case want != "" && err == nil:
+		t.Error("the fault went unnoticed")
+	case want != "" && !strings.Contains(err.Error(), want):
+		t.Errorf("got %v, want it to say %q", err, want)
+	}
+}
+
+func TestKnownFailingCasesExist(t *testing.T) {
+	root := filepath.Join("..", "..", "..", "..")
+	languages, err := Languages(root)
+	if err != nil || len(languages) == 0 {
+		t.Fatalf("found %d languages: %v", len(languages), err)
+	}
+	cases, err := vectors.Cases(filepath.Join(root, vectors.Folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range languages {
+		for _, id := range l.known {
+			if !slices.ContainsFunc(cases, func(c vectors.Case) bool { return c.ID == id }) {
+				t.Errorf("%s/%s.txt lists %s, which does not exist", knownFailing, l.Name, id)
+			}
+		}
+	}
+}
+
+func TestVerdictsOfKnownFailures(t *testing.T) {
+	var test vectors.Case
+	if err := json.Unmarshal([]byte(twoReports), &test); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		fault string
+		known []string
+		needs []string
+		lacks []string
+		want  verdict
+	}{
+		"a right case":                            {want: passed},
+		"a wrong case":                            {fault: "sends nothing", want: wrong},
+		"a case that is known to fail, and does":  {fault: "sends nothing", known: []string{"x/y/z"}, want: expected},
+		"a case that is known to fail, and won't": {known: []string{"x/y/z"}, want: surprising},
+		"a case that needs what go lacks":         {needs: []string{"fork"}, want: absent},
+		"a case for those who lack what go has":   {lacks: []string{"threads"}, want: absent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test := test
+			test.Needs, test.Lacks = tc.needs, tc.lacks
+			test.Environment = map[string]*string{faultVariable: &tc.fault}
+			l := &Language{Name: "go", Executor: executor{Run: []string{os.Args[0]}}, folder: t.TempDir(), known: tc.known, patience: 3}
+			got := l.runOne(t.Context(), test)
+			if got.verdict != tc.want {
+				t.Errorf("the verdict is %q (%v), want %q", got.verdict, got.err, tc.want)
+			}
+			if bad := tc.want == wrong || tc.want == surprising; got.bad() != bad {
+				t.Errorf("bad: %v, want %v", got.bad(), bad)
+			}
+		})
+	}
+}
+
+func TestTable(t *testing.T) {
+	one, two := &Language{Name: "one"}, &Language{Name: "two"}
+	results := []result{
+		{language: one, test: vectors.Case{Duties: []string{"D2", "D10"}}, verdict: passed},
+		{language: one, test: vectors.Case{Duties: []string{"D2"}}, verdict: wrong},
+		{language: one, test: vectors.Case{Duties: []string{"D3"}}, verdict: expected},
+		{language: one, test: vectors.Case{Duties: []string{"D3"}}, verdict: passed},
+		{language: two, test: vectors.Case{Duties: []string{"D2"}}, verdict: absent},
+		{language: two, test: vectors.Case{Duties: []string{"D10"}}, verdict: passed},
+	}
+	var out strings.Builder
+	printTable(&out, []*Language{one, two}, results)
+	want := `
+duty   one             two
+D2     1 of 2 FAILED   n/a
+D3     1 ok, 1 known   n/a
+D10    1 ok            1 ok
+`
+	if out.String() != want {
+		t.Errorf("got\n%q, want\n%q", out.String(), want)
+	}
+}
