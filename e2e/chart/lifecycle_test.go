@@ -70,14 +70,19 @@ func TestCRDsAndTrainJobsOutliveAReleaseThatKeepsThem(t *testing.T) {
 		s := startServer(t)
 		s.createNamespace(t, nil)
 		s.helm(t, h, "install", release, chartPath, "--set", "crds.keep=true,jobset.install=false")
-		if _, err := s.discovery.ServerResourcesForGroupVersion(trainer.GroupVersion.String()); err != nil {
-			t.Fatal(err)
-		}
+		s.wantServed(t)
 		s.helm(t, h, "uninstall", release)
-		if _, err := s.discovery.ServerResourcesForGroupVersion(trainer.GroupVersion.String()); err != nil {
-			t.Errorf("the CRDs are gone: %v", err)
-		}
+		s.wantServed(t)
 		s.helm(t, h, "install", release, chartPath, "--set", "crds.keep=true,jobset.install=false")
+	})
+}
+
+// wantServed waits until the API server serves our CRDs.
+func (s *server) wantServed(t *testing.T) {
+	t.Helper()
+	eventually(t, "the CRDs are served", func(context.Context) (bool, error) {
+		found, err := s.discovery.ServerResourcesForGroupVersion(trainer.GroupVersion.String())
+		return err == nil && len(found.APIResources) >= 3, nil
 	})
 }
 
@@ -86,8 +91,10 @@ func (s *server) fill(t *testing.T, name, owner string) *corev1.Secret {
 	t.Helper()
 	secret := &corev1.Secret{}
 	s.mustGet(t, client.ObjectKey{Namespace: namespace, Name: name}, secret)
-	if secret.Data != nil {
-		t.Errorf("Secret %s is installed with keys: %v", name, secret.Data)
+	for key, value := range secret.Data {
+		if len(value) > 0 {
+			t.Errorf("Secret %s is installed with a value of %s: %q", name, key, value)
+		}
 	}
 	secret.Data = map[string][]byte{}
 	for _, key := range []string{"ca.crt", "ca.key", "tls.crt", "tls.key"} {

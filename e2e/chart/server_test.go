@@ -220,8 +220,5 @@ func (s *server) installCRDs(t *testing.T, h helm) {
 			}
 		}
 	}
-	eventually(t, "the CRDs are served", func(context.Context) (bool, error) {
-		found, err := s.discovery.ServerResourcesForGroupVersion("trainer.kubeflow.org/v1alpha1")
-		return err == nil && len(found.APIResources) >= 3, nil
-	})
+	s.wantServed(t)
 }

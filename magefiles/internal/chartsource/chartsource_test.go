@@ -103,13 +103,13 @@ func module(t *testing.T, files map[string]string) string {
 
 func TestJobSetsChartIsCopied(t *testing.T) {
 	source := module(t, map[string]string{
-		"LICENSE":                              "licence",
-		"charts/jobset/Chart.yaml":             "name: jobset\n",
-		"charts/jobset/README.md.gotmpl":       "x",
-		"charts/jobset/crds/a.yaml":            "x",
-		"charts/jobset/tests/webhook/a.yaml":   "x",
-		"charts/jobset/" + jobSetSecret:        "kind: Secret\n" + emptyKeys + "{{- end }}\n",
-		"charts/jobset/templates/service.yaml": "kind: Service\n",
+		"LICENSE":                                          "licence",
+		"charts/jobset/Chart.yaml":                         "name: jobset\n",
+		"charts/jobset/README.md.gotmpl":                   "x",
+		"charts/jobset/crds/a.yaml":                        "x",
+		"charts/jobset/tests/webhook/a.yaml":               "x",
+		"charts/jobset/templates/internalcert/secret.yaml": "x",
+		"charts/jobset/templates/service.yaml":             "kind: Service\n",
 	})
 	target := filepath.Join(t.TempDir(), "jobset")
 	if err := write(filepath.Join(target, "stale.yaml"), nil); err != nil {
@@ -125,18 +125,14 @@ func TestJobSetsChartIsCopied(t *testing.T) {
 		}
 		return nil
 	})
-	want := []string{"Chart.yaml", "LICENSE", "VENDORED.md", jobSetSecret, "templates/service.yaml"}
+	want := []string{"Chart.yaml", "LICENSE", "VENDORED.md", "templates/service.yaml"}
 	if !slices.Equal(got, want) {
 		t.Errorf("files are %q, want %q", got, want)
 	}
-	secret, err := os.ReadFile(filepath.Join(target, jobSetSecret))
-	if err != nil || string(secret) != "kind: Secret\n{{- end }}\n" {
-		t.Errorf("Secret is %q, error %v", secret, err)
-	}
 }
 
-func TestANewShapeOfJobSetsSecretIsNoticed(t *testing.T) {
-	source := module(t, map[string]string{"LICENSE": "", "charts/jobset/" + jobSetSecret: "kind: Secret\nstringData: {}\n"})
+func TestANewShapeOfJobSetsChartIsNoticed(t *testing.T) {
+	source := module(t, map[string]string{"LICENSE": "", "charts/jobset/templates/cert/secret.yaml": "kind: Secret\n"})
 	if err := VendorJobSet(source, "v1.2.3", filepath.Join(t.TempDir(), "jobset")); err == nil {
 		t.Error("no error")
 	}

@@ -3,7 +3,6 @@
 package chartsource
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,34 +13,35 @@ import (
 // JobSetCRD is the path of JobSet's CRD below its module.
 const JobSetCRD = "charts/jobset/crds/jobset.x-k8s.io_jobsets.yaml"
 
-const (
-	jobSetChart  = "charts/jobset"
-	jobSetSecret = "templates/internalcert/secret.yaml"
-)
+const jobSetChart = "charts/jobset"
 
-// leftOut are the parts of JobSet's chart that are not copied. The CRD is a template of the parent chart, so that it is
-// upgraded and removed with the release; the rest is needed by its developers only.
-var leftOut = []string{"crds", "tests", "README.md.gotmpl"}
-
-// emptyKeys stand in the Secret that JobSet's controller fills. Helm 4 would claim them on every upgrade and meet the
-// controller's values; without them the Secret belongs to Helm and its keys to the controller.
-const emptyKeys = "data:\n  ca.crt: \"\"\n  ca.key: \"\"\n  tls.crt: \"\"\n  tls.key: \"\"\n"
+// leftOut are the parts of JobSet's chart that are not copied. The CRD and the Secret are templates of the parent chart; the
+// rest is needed by JobSet's developers only.
+var leftOut = []string{"crds", "templates/internalcert", "tests", "README.md.gotmpl"}
 
 const vendoredNote = `# JobSet's chart
 
 This folder is a copy of ` + "`charts/jobset`" + ` in the Go module sigs.k8s.io/jobset %s, under the Apache License 2.0, made by
-` + "`go tool mage generate`" + ` so that the chart installs from a clone without a chart registry. Two things differ:
+` + "`go tool mage generate`" + ` so that the chart installs from a clone without a chart registry. Two things are not here but among
+the templates of the parent chart:
 
-- The CRD is not here but among the templates of the parent chart, which upgrades and removes it with the release.
-- The Secret of the webhook certificate has no empty keys, which Helm 4 would claim back from the controller on an upgrade.
+- The CRD, so that it is upgraded and removed with the release.
+- The Secret of the webhook certificate. As part of a release it has empty keys, which Helm 4 claims back from the controller on
+  every upgrade.
 `
 
-// VendorJobSet replaces the target folder by a copy of the chart in JobSet's module.
+// VendorJobSet replaces the target folder by a copy of the chart in JobSet's module. It fails when a part that should be left
+// out is not there: then JobSet has changed, and somebody has to look.
 func VendorJobSet(module, version, target string) error {
 	if err := os.RemoveAll(target); err != nil {
 		return err
 	}
 	source := os.DirFS(filepath.Join(module, jobSetChart))
+	for _, name := range leftOut {
+		if _, err := fs.Stat(source, name); err != nil {
+			return fmt.Errorf("looking for what is left out of JobSet's chart: %w", err)
+		}
+	}
 	err := fs.WalkDir(source, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -64,22 +64,10 @@ func VendorJobSet(module, version, target string) error {
 
 func copyFile(source fs.FS, name, target string) error {
 	text, err := fs.ReadFile(source, name)
-	if err == nil && name == jobSetSecret {
-		text, err = withoutEmptyKeys(text)
-	}
 	if err != nil {
 		return err
 	}
 	return write(filepath.Join(target, name), text)
-}
-
-// withoutEmptyKeys fails when JobSet changed the Secret, so that a new version is looked at.
-func withoutEmptyKeys(text []byte) ([]byte, error) {
-	before, after, found := bytes.Cut(text, []byte(emptyKeys))
-	if !found {
-		return nil, fmt.Errorf("%s does not hold the empty keys that are taken out", jobSetSecret)
-	}
-	return slices.Concat(before, after), nil
 }
 
 func write(name string, text []byte) error {
