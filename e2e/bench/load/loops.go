@@ -37,45 +37,72 @@ func (g *groupRun) sendClosed(ctx context.Context) {
 		wg.Go(func() {
 			c := newClient(g.run.dialer)
 			defer c.close()
-			for i := id; ctx.Err() == nil; i += g.Connections {
+			own := g.targetsOf(id)
+			for i := 0; ctx.Err() == nil; i++ {
 				now := time.Now()
 				if now.Sub(g.run.start) >= g.run.total() {
 					return
 				}
-				g.report(ctx, c, delivery{client: id, target: i % len(g.Targets), due: now, deadline: now.Add(g.run.Timeout)})
+				g.report(ctx, c, delivery{client: id, target: own[i%len(own)], due: now, deadline: now.Add(g.run.Timeout)})
 			}
 		})
 	}
 	wg.Wait()
 }
 
+// targetsOf are the targets a client reports for. As in a cluster, where each job has one client, no
+// two clients share a target unless there are more of them than targets: reports of one job that pass
+// each other would have no order by which to tell what is newest.
+func (g *groupRun) targetsOf(client int) []int {
+	if client >= len(g.Targets) {
+		return []int{client % len(g.Targets)}
+	}
+	var own []int
+	for target := client; target < len(g.Targets); target += g.Connections {
+		own = append(own, target)
+	}
+	return own
+}
+
 func (g *groupRun) sendOpen(ctx context.Context) {
-	// Room for all that can become due while every client waits for a stalled server.
-	room := int(g.Rate*g.run.Timeout.Seconds()) + g.Connections
-	arrivals := make(chan delivery, room)
+	// Room for all that can become due while a client waits for a stalled server.
+	room := int(g.Rate/float64(g.Connections)*g.run.Timeout.Seconds()) + 16
+	queues := make([]chan delivery, g.Connections)
 	var wg sync.WaitGroup
-	for id := range g.Connections {
+	for id := range queues {
+		queues[id] = make(chan delivery, room)
 		wg.Go(func() {
 			c := newClient(g.run.dialer)
 			defer c.close()
-			for d := range arrivals {
-				d.client = id
+			for d := range queues[id] {
 				g.report(ctx, c, d)
 			}
 		})
 	}
-	target := 0
+	g.dispatch(ctx, queues)
+	for _, queue := range queues {
+		close(queue)
+	}
+	wg.Wait()
+}
+
+// dispatch hands each report, when it is due, to the client of its target.
+func (g *groupRun) dispatch(ctx context.Context, queues []chan delivery) {
+	count := 0
 	for after := range openSchedule(g.Rate, g.run.total()) {
 		due := g.run.start.Add(after)
 		if !sleepUntil(ctx, due) {
-			break
+			return
 		}
 		g.run.noteLateness(time.Since(due))
-		arrivals <- delivery{target: target, due: due, deadline: due.Add(g.run.Timeout)}
-		target = (target + 1) % len(g.Targets)
+		target := count % len(g.Targets)
+		client := target % len(queues)
+		if len(queues) > len(g.Targets) {
+			client = count % len(queues)
+		}
+		queues[client] <- delivery{client: client, target: target, due: due, deadline: due.Add(g.run.Timeout)}
+		count++
 	}
-	close(arrivals)
-	wg.Wait()
 }
 
 func (g *groupRun) sendPeriodic(ctx context.Context) {
@@ -138,7 +165,7 @@ func (g *groupRun) report(ctx context.Context, c *client, d delivery) {
 	if d.due.Sub(g.run.start) >= g.run.Warmup {
 		g.tallies[d.client%len(g.tallies)].add(&v)
 	}
-	if v.accepted() {
+	if v.accepted() && !g.Untracked {
 		final := uint32(0)
 		if d.final {
 			final = 1

@@ -50,6 +50,9 @@ type Group struct {
 
 	// Reconnect makes a new TLS connection for every report, as urllib does.
 	Reconnect bool `json:"reconnect,omitempty"`
+	// Untracked leaves the group out of the history: its reports pass each other, so that nobody could
+	// tell which of them should be stored last.
+	Untracked bool `json:"untracked,omitempty"`
 	// Retry repeats a report that was refused with a Retry-After, once that has passed.
 	Retry bool `json:"retry,omitempty"`
 }

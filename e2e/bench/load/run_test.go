@@ -88,8 +88,14 @@ func TestRunCountsWhatTheServerSaw(t *testing.T) {
 			wantConnections: func(accepted int64) int64 { return accepted },
 		},
 		"an open loop sends its rate": {
-			group:     Group{Name: "g", Mode: Open, Connections: 4, Rate: 200, Targets: targets(8)},
-			wantExact: 60,
+			group:           Group{Name: "g", Mode: Open, Connections: 4, Rate: 200, Targets: targets(8)},
+			wantExact:       60,
+			wantConnections: func(int64) int64 { return 4 },
+		},
+		"clients beyond the number of targets share them": {
+			group:           Group{Name: "g", Mode: Open, Connections: 6, Rate: 200, Targets: targets(2)},
+			wantExact:       60,
+			wantConnections: func(int64) int64 { return 6 },
 		},
 		"every periodic target has a client of its own": {
 			group:           Group{Name: "g", Mode: Periodic, Interval: 100 * time.Millisecond, Targets: targets(8)},
@@ -120,6 +126,31 @@ func TestRunCountsWhatTheServerSaw(t *testing.T) {
 			}
 			if tc.wantConnections != nil && s.connections.Load() != tc.wantConnections(got.Accepted) {
 				t.Errorf("%d connections, want %d", s.connections.Load(), tc.wantConnections(got.Accepted))
+			}
+		})
+	}
+}
+
+func TestTargetsOf(t *testing.T) {
+	tests := map[string]struct {
+		connections, targets int
+		want                 [][]int
+	}{
+		"fewer clients than targets share them out":       {connections: 3, targets: 5, want: [][]int{{0, 3}, {1, 4}, {2}}},
+		"more clients than targets share each":            {connections: 5, targets: 2, want: [][]int{{0}, {1}, {0}, {1}, {0}}},
+		"as many clients as targets have one each":        {connections: 2, targets: 2, want: [][]int{{0}, {1}}},
+		"a single client reports for everyone in turn":    {connections: 1, targets: 3, want: [][]int{{0, 1, 2}}},
+		"many clients may all report for a single target": {connections: 3, targets: 1, want: [][]int{{0}, {0}, {0}}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := &groupRun{Group: &Group{Connections: tc.connections, Targets: targets(tc.targets)}}
+			var got [][]int
+			for client := range tc.connections {
+				got = append(got, g.targetsOf(client))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("targets of each client (-want +got):\n%s", diff)
 			}
 		})
 	}

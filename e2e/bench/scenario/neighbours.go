@@ -23,7 +23,7 @@ const (
 // in any cluster, at an even rate, so that two runs can be compared.
 func (s Size) neighbours(p Pods) load.Group {
 	return load.Group{
-		Name: quietClients, Mode: load.Open, Targets: p.Quiet, Connections: openClients,
+		Name: quietClients, Mode: load.Open, Targets: p.Quiet, Connections: len(p.Quiet),
 		Rate: float64(s.Jobs) / interval.Seconds(),
 	}
 }
@@ -32,7 +32,7 @@ func (s Size) neighbours(p Pods) load.Group {
 func crowd(s Size) Scenario {
 	withCrowd := func(p Pods) []load.Group {
 		return []load.Group{s.neighbours(p), {
-			Name: crowdClients, Mode: load.Periodic, Targets: p.Crowd, Interval: time.Second, Jitter: jitter, Retry: true,
+			Name: crowdClients, Mode: load.Periodic, Targets: p.Crowd, Interval: time.Second, Jitter: jitter, Retry: true, Untracked: true,
 		}}
 	}
 	return Scenario{
@@ -50,7 +50,7 @@ func crowd(s Size) Scenario {
 func flood(s Size) Scenario {
 	withFlood := func(p Pods) []load.Group {
 		return []load.Group{s.neighbours(p), {
-			Name: floodClients, Mode: load.Open, Targets: p.Crowd[:1], Connections: 32, Rate: s.FloodRate,
+			Name: floodClients, Mode: load.Open, Targets: p.Crowd[:1], Connections: 32, Rate: s.FloodRate, Untracked: true,
 		}}
 	}
 	return Scenario{

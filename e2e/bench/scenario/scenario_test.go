@@ -3,6 +3,7 @@
 package scenario
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,12 +22,14 @@ type run struct {
 	age, finalAge   float64 // seconds
 	finals, never   int
 	resident        int64
+	writes          float64 // in 10 s
 	withoutTracking bool
 }
 
 func (r run) measure() result.Measure {
 	m := result.Measure{
 		Server: r.server, Phase: r.phase, Cost: result.Cost{Resident: r.resident},
+		Writes: result.Writes{Status: cmp.Or(r.writes, 1000), Seconds: 10},
 		Load: &load.Outcome{Groups: []load.GroupOutcome{{
 			Name: quietClients, Due: r.due, Accepted: r.accepted, Seconds: 10,
 			Latency: load.Latency{P99: r.p99}, Final: load.Latency{Max: r.finalMax},
@@ -101,17 +104,22 @@ func TestJudges(t *testing.T) {
 		"many jobs within the budget": {
 			scenario: "many-jobs", want: true,
 			runs:    []run{{server: result.Milepost, due: 9, accepted: 9, p99: 5, age: 55, finals: 3, finalAge: 0, finalMax: 900}},
-			wantGot: "100 % accepted, 55.0 s old at most, 3 finals stored within 0.00 s and answered within 0.90 s, p99 5.00 ms",
+			wantGot: "100 % accepted, 55.0 s old at most, 3 finals stored within 0.00 s and answered within 0.90 s, p99 5.00 ms, 100.0 writes/s",
 		},
 		"a final report answered too late": {
 			scenario: "many-jobs",
 			runs:     []run{{server: result.Milepost, due: 9, accepted: 9, p99: 5, age: 55, finals: 3, finalMax: 5001}},
-			wantGot:  "100 % accepted, 55.0 s old at most, 3 finals stored within 0.00 s and answered within 5.00 s, p99 5.00 ms",
+			wantGot:  "100 % accepted, 55.0 s old at most, 3 finals stored within 0.00 s and answered within 5.00 s, p99 5.00 ms, 100.0 writes/s",
+		},
+		"more writes than the budget and its burst allow": {
+			scenario: "many-jobs",
+			runs:     []run{{server: result.Milepost, due: 9, accepted: 9, p99: 5, age: 55, finals: 3, finalMax: 900, writes: 1201}},
+			wantGot:  "100 % accepted, 55.0 s old at most, 3 finals stored within 0.00 s and answered within 0.90 s, p99 5.00 ms, 120.1 writes/s",
 		},
 		"many jobs without any final report prove nothing": {
 			scenario: "many-jobs",
 			runs:     []run{{server: result.Milepost, due: 9, accepted: 9, p99: 5, age: 55}},
-			wantGot:  "100 % accepted, 55.0 s old at most, 0 finals stored within 0.00 s and answered within 0.00 s, p99 5.00 ms",
+			wantGot:  "100 % accepted, 55.0 s old at most, 0 finals stored within 0.00 s and answered within 0.00 s, p99 5.00 ms, 100.0 writes/s",
 		},
 		"others do not notice the flood": {
 			scenario: "flood", want: true,

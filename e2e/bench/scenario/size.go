@@ -48,9 +48,6 @@ const (
 	// interval and jitter are those of the published clients.
 	interval = 5 * time.Second
 	jitter   = 0.1
-	// openClients is enough to send a rate of thousands through a server that takes tens of
-	// milliseconds for each report.
-	openClients = 128
 )
 
 // small is the bed of most scenarios, crowded that of those that need a job of many pods.

@@ -72,14 +72,14 @@ func many(s Size) Scenario {
 		Phases: []Phase{{Duration: s.LongRun, Budget: s.ManyBudget, Groups: func(p Pods) []load.Group {
 			return []load.Group{s.reporting(p.Quiet)}
 		}}},
-		Judge: judgeMany,
+		Judge: func(m Measures) result.Verdict { return judgeMany(m, float64(s.ManyBudget)) },
 	}
 }
 
-func judgeMany(m Measures) result.Verdict {
+func judgeMany(m Measures, budget float64) result.Verdict {
 	ours := m.of(result.Milepost, "")
 	v := result.Verdict{
-		Want: fmt.Sprintf("100 %% accepted, stored value ≤ %.0f s old, finals ≤ %.0f s", wantManyAge, wantFinalAge),
+		Want: fmt.Sprintf("100 %% accepted, stored value ≤ %.0f s old, finals ≤ %.0f s, within the budget", wantManyAge, wantFinalAge),
 		Compared: m.compare("", func(runs Measures) string {
 			return fmt.Sprintf("%s, p99 %s ms", result.Percent(runs.mean(quietShare)), result.Millis(runs.mean(quietP99)))
 		}),
@@ -87,13 +87,22 @@ func judgeMany(m Measures) result.Verdict {
 	if len(ours) == 0 {
 		return v
 	}
-	v.Got = fmt.Sprintf("%s accepted, %.1f s old at most, %d finals stored within %.2f s and answered within %.2f s, p99 %s ms",
+	v.Got = fmt.Sprintf("%s accepted, %.1f s old at most, %d finals stored within %.2f s and answered within %.2f s, p99 %s ms, %.1f writes/s",
 		result.Percent(ours.mean(quietShare)), ours.mean(oldest), ours[0].Staleness.Finals.Reports,
-		ours.mean(oldestFinal), ours.mean(slowestFinal), result.Millis(ours.mean(quietP99)))
+		ours.mean(oldestFinal), ours.mean(slowestFinal), result.Millis(ours.mean(quietP99)), ours.mean(statusRate))
 	v.Pass = ours.mean(quietShare) == 1 && ours.mean(oldest) <= wantManyAge &&
-		ours.mean(oldestFinal) <= wantFinalAge && ours.mean(slowestFinal) <= wantFinalAge && stored(ours, all) && stored(ours, finals)
+		ours.mean(oldestFinal) <= wantFinalAge && ours.mean(slowestFinal) <= wantFinalAge &&
+		stored(ours, all) && stored(ours, finals) && withinBudget(&ours[0], budget)
 	return v
 }
+
+// withinBudget tells whether the server wrote no more than its rate, and once its burst of twice that,
+// allows.
+func withinBudget(m *result.Measure, budget float64) bool {
+	return m.Writes.Status <= budget*m.Writes.Seconds+2*budget
+}
+
+func statusRate(m *result.Measure) float64 { return m.Writes.StatusRate() }
 
 func oldest(m *result.Measure) float64 { return all(m.Staleness).Max }
 

@@ -73,7 +73,7 @@ func offered(s Size) Scenario {
 		Bed:     s.small(),
 		Track:   true,
 		Phases: []Phase{{Warmup: s.Warmup, Duration: s.Duration, Groups: func(p Pods) []load.Group {
-			return []load.Group{{Name: quietClients, Mode: load.Open, Targets: p.Quiet, Connections: openClients, Rate: s.Rate}}
+			return []load.Group{{Name: quietClients, Mode: load.Open, Targets: p.Quiet, Connections: len(p.Quiet), Rate: s.Rate}}
 		}}},
 		Judge: judgeOffered,
 	}
