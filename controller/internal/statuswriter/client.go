@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -32,6 +34,10 @@ const (
 	metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"
 )
 
+// etcdTooLarge is how the API server passes on that an object is too large. It
+// comes with the code of an internal error and without a reason.
+const etcdTooLarge = "request is too large"
+
 // client makes the two calls that storing takes. It has no rate limit of its
 // own, since the Budget is one.
 type client struct {
@@ -47,7 +53,11 @@ func newClient(config *rest.Config, httpClient *http.Client) (*client, error) {
 	config.GroupVersion = &trainer.GroupVersion
 	config.ContentType = runtime.ContentTypeJSON
 	config.AcceptContentTypes = runtime.ContentTypeJSON
-	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
+	// Answers are read here as plain JSON. Only errors are decoded by the client,
+	// and without their type it would make "unknown" of whatever they say.
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	var (
 		c   rest.Interface
 		err error
@@ -114,12 +124,12 @@ func (c *client) patch(ctx context.Context, job report.JobKey, kept report.Kept,
 	if err != nil {
 		return "", fmt.Errorf("encoding the report: %w", err)
 	}
-	raw, err := c.rest.Patch(types.MergePatchType).
+	raw, err := answer(c.rest.Patch(types.MergePatchType).
 		Namespace(job.Namespace).Resource(resource).Name(job.Name).SubResource(subresource).
 		Param("fieldManager", FieldOwner).
 		SetHeader("Accept", metadataOnly).
 		MaxRetries(0).
-		Body(body).Do(ctx).Raw()
+		Body(body).Do(ctx))
 	if err != nil {
 		return "", classify(err, job)
 	}
@@ -132,9 +142,9 @@ func (c *client) patch(ctx context.Context, job report.JobKey, kept report.Kept,
 
 // get reads what is stored past all caches.
 func (c *client) get(ctx context.Context, job report.JobKey) (report.Kept, error) {
-	raw, err := c.rest.Get().
+	raw, err := answer(c.rest.Get().
 		Namespace(job.Namespace).Resource(resource).Name(job.Name).
-		MaxRetries(0).Do(ctx).Raw()
+		MaxRetries(0).Do(ctx))
 	if err != nil {
 		return report.Kept{}, classify(err, job)
 	}
@@ -143,6 +153,15 @@ func (c *client) get(ctx context.Context, job report.JobKey) (report.Kept, error
 		return report.Kept{}, fmt.Errorf("reading TrainJob %q: %w", job, err)
 	}
 	return toKept(&obj), nil
+}
+
+// answer returns the bytes of an answer. The error of Raw would not hold what the
+// API server says.
+func answer(result rest.Result) ([]byte, error) {
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	return result.Raw()
 }
 
 // classify turns an error of the API into what the Writer understands.
@@ -159,6 +178,11 @@ func classify(err error, job report.JobKey) error {
 		return report.Refuse(report.ErrUnknownJob, "gone", "Train job not found")
 	case apierrors.IsConflict(err):
 		return fmt.Errorf("storing the report of %q: %w: %w", job, report.ErrConflict, err)
+	case strings.Contains(status.Status().Message, etcdTooLarge):
+		return report.Invalid{{
+			Field: "trainerStatus.metrics", Reason: string(metav1.CauseTypeTooLong),
+			Message: "the TrainJob with this report would be larger than the API server can store",
+		}}
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		return invalid(status.Status())
 	}

@@ -115,7 +115,11 @@ func startOn(ctx context.Context, cluster *envtest.Cluster) (*bench, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	if b.manager, err = livemanager.Start(ctx, cluster.Config, api, livemanager.Options{Folder: folder}); err != nil {
+	program, err := livemanager.Build(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	if b.manager, err = livemanager.Start(ctx, cluster.Config, api, livemanager.Options{Program: program, Folder: folder}); err != nil {
 		return nil, err
 	}
 	if b.tls, err = b.manager.TLS(ctx); err != nil {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package livemanager runs the whole manager inside a test, against a real API
-// server, and reaches its report endpoint as a training pod does.
+// Package livemanager runs the manager as a process of its own, against a real
+// API server, and reaches its report endpoint as a training pod does.
 //
-// It owns ports, the configuration file and the trust in the certificate. It
-// does not own the API server.
+// It owns the build, ports, the configuration file, signals and the trust in the
+// certificate. It does not own the API server.
 package livemanager
 
 import (
@@ -18,19 +18,20 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"syscall"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/milepost-dev/milepost/controller/internal/config"
-	"github.com/milepost-dev/milepost/controller/internal/features"
-	"github.com/milepost-dev/milepost/controller/internal/manager"
 	"github.com/milepost-dev/milepost/controller/internal/reportlink"
 )
 
@@ -46,25 +47,42 @@ const (
 	poll       = 50 * time.Millisecond
 )
 
+// Build compiles the manager into a folder and returns its path.
+func Build(ctx context.Context, folder string) (string, error) {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok {
+		return "", errors.New("finding the source of the manager: no caller information")
+	}
+	program := filepath.Join(folder, "manager")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/manager")
+	build.Dir = filepath.Join(filepath.Dir(file), "..", "..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the manager: %w: %s", err, out)
+	}
+	return program, nil
+}
+
 // Options of a manager in a test.
 type Options struct {
+	// Program is what Build returned.
+	Program string
+	// Folder is for the configuration file and the kubeconfig.
+	Folder string
 	// QPS and Burst are statusServer.qps and burst; 0 leaves the default.
 	QPS, Burst int
-	// Log receives what the manager logs.
-	Log logr.Logger
-	// Folder is for the configuration file.
-	Folder string
+	// Log receives what the manager logs; nil drops it.
+	Log io.Writer
 }
 
 // Manager is a running manager.
 type Manager struct {
-	client client.Client
-	status int
-	probes int
+	client  client.Client
+	command *exec.Cmd
 
-	metrics int
-	stop    context.CancelFunc
-	ended   chan error
+	status, probes, metrics int
+
+	ended chan struct{}
+	err   error
 }
 
 // Prepare makes the namespace of the manager and the Secret that its chart would
@@ -87,24 +105,45 @@ func Start(ctx context.Context, cluster *rest.Config, c client.Client, opts Opti
 	if err != nil {
 		return nil, err
 	}
-	m := &Manager{client: c, status: ports[0], probes: ports[1], metrics: ports[2], ended: make(chan error, 1)}
-	file := filepath.Join(opts.Folder, fmt.Sprintf("config-%d.yaml", m.status))
-	if err := os.WriteFile(file, m.config(opts, ports[3]), 0o600); err != nil {
+	m := &Manager{client: c, status: ports[0], probes: ports[1], metrics: ports[2], ended: make(chan struct{})}
+	configFile := filepath.Join(opts.Folder, fmt.Sprintf("config-%d.yaml", m.status))
+	if err := os.WriteFile(configFile, m.config(opts, ports[3]), 0o600); err != nil {
 		return nil, fmt.Errorf("writing the configuration: %w", err)
 	}
-	cfg, err := config.Load(file)
-	if err != nil {
+	kubeconfig := filepath.Join(opts.Folder, fmt.Sprintf("kubeconfig-%d.yaml", m.status))
+	if err := writeKubeconfig(kubeconfig, cluster); err != nil {
 		return nil, err
 	}
-	gates, err := features.Resolve(cfg.FeatureGates, gate)
-	if err != nil {
-		return nil, err
+	// The process outlives ctx: its end is what tests are about.
+	m.command = exec.Command(opts.Program, "--config", configFile, "--feature-gates", gate) //nolint:gosec // what Build built
+	m.command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+Namespace)
+	m.command.Stdout, m.command.Stderr = opts.Log, opts.Log
+	if err := m.command.Start(); err != nil {
+		return nil, fmt.Errorf("starting the manager: %w", err)
 	}
-	ctx, m.stop = context.WithCancel(ctx)
 	go func() {
-		m.ended <- manager.Run(ctx, manager.Options{Config: cfg, Gates: gates, Cluster: rest.CopyConfig(cluster), Version: "test", Log: opts.Log})
+		m.err = m.command.Wait()
+		close(m.ended)
 	}()
-	return m, m.awaitReady(ctx)
+	if err := m.AwaitReady(ctx); err != nil {
+		return nil, errors.Join(err, m.Kill())
+	}
+	return m, nil
+}
+
+func writeKubeconfig(path string, cluster *rest.Config) error {
+	const name = "test"
+	config := clientcmdapi.NewConfig()
+	config.Clusters[name] = &clientcmdapi.Cluster{Server: cluster.Host, CertificateAuthorityData: cluster.CAData}
+	config.AuthInfos[name] = &clientcmdapi.AuthInfo{
+		ClientCertificateData: cluster.CertData, ClientKeyData: cluster.KeyData, Token: cluster.BearerToken,
+	}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
+	config.CurrentContext = name
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		return fmt.Errorf("writing the kubeconfig: %w", err)
+	}
+	return nil
 }
 
 func (m *Manager) config(opts Options, webhook int) []byte {
@@ -125,28 +164,29 @@ statusServer:
 	return b.Bytes()
 }
 
-func (m *Manager) awaitReady(ctx context.Context) error {
+// AwaitReady waits until the readiness probe succeeds.
+func (m *Manager) AwaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
-	var last error
 	for {
-		if last = m.probe(ctx, "readyz"); last == nil {
+		last := m.Probe(ctx, "readyz")
+		if last == nil {
 			return nil
 		}
 		select {
 		case <-tick.C:
-		case err := <-m.ended:
-			m.ended <- err
-			return fmt.Errorf("the manager ended before it was ready: %w", err)
+		case <-m.ended:
+			return fmt.Errorf("the manager ended before it was ready: %w", m.err)
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), last)
 		}
 	}
 }
 
-func (m *Manager) probe(ctx context.Context, name string) error {
+// Probe asks readyz or healthz.
+func (m *Manager) Probe(ctx context.Context, name string) error {
 	body, err := get(ctx, fmt.Sprintf("http://127.0.0.1:%d/%s", m.probes, name))
 	if err != nil {
 		return fmt.Errorf("probing %s: %w: %s", name, err, body)
@@ -177,11 +217,36 @@ func get(ctx context.Context, url string) ([]byte, error) {
 	return body, err
 }
 
-// Stop ends the manager and returns what it ended with.
+// Stop asks the manager to end, as kubelet does, and returns when it has. The
+// error is that of a manager that does not end well.
 func (m *Manager) Stop() error {
-	m.stop()
-	return <-m.ended
+	if err := m.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	<-m.ended
+	if m.err != nil {
+		return fmt.Errorf("the manager ends with: %w", m.err)
+	}
+	return nil
 }
+
+// Kill ends the manager without a word and returns when it is gone.
+func (m *Manager) Kill() error {
+	err := m.Signal(syscall.SIGKILL)
+	<-m.ended
+	return err
+}
+
+// Signal sends a signal. A manager that has ended already is no error.
+func (m *Manager) Signal(signal os.Signal) error {
+	if err := m.command.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("signalling the manager: %w", err)
+	}
+	return nil
+}
+
+// PID is the process id.
+func (m *Manager) PID() int { return m.command.Process.Pid }
 
 // Address is where the report endpoint listens.
 func (m *Manager) Address() string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(m.status)) }
