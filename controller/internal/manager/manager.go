@@ -11,10 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -110,6 +112,10 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
+// crdPatience is how long the CRDs may take: an installation brings them a moment before the manager,
+// and the API server needs a few seconds to serve them.
+const crdPatience = 15 * time.Second
+
 // checkAPIs fails with one line when the API server cannot be reached or lacks the CRDs, where
 // informers would wait without a word.
 func checkAPIs(ctx context.Context, cluster *rest.Config) error {
@@ -117,7 +123,11 @@ func checkAPIs(ctx context.Context, cluster *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("creating a discovery client: %w", err)
 	}
-	return trainjob.CheckAPIs(ctx, client)
+	_ = wait.PollUntilContextTimeout(ctx, time.Second, crdPatience, true, func(context.Context) (bool, error) {
+		err = trainjob.CheckAPIs(ctx, client)
+		return err == nil, nil
+	})
+	return err
 }
 
 // issueCertificate makes sure that there is a certificate before anything is served: the webhook
