@@ -61,8 +61,12 @@ func formatFloat(f float64, bitSize int) string {
 	}
 	// d.ddde±dd holds the shortest digits and the place of the point.
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', -1, bitSize), "e")
-	digits := strings.Replace(mantissa, ".", "", 1)
 	tens, _ := strconv.Atoi(exponent)
+	return layOut(strings.Replace(mantissa, ".", "", 1), tens)
+}
+
+// layOut writes digits of which the first stands for a power of ten.
+func layOut(digits string, tens int) string {
 	point := tens + 1 // how many digits stand before the point
 	switch {
 	case len(digits) <= point && point <= 21:
@@ -75,8 +79,9 @@ func formatFloat(f float64, bitSize int) string {
 	if len(digits) > 1 {
 		digits = digits[:1] + "." + digits[1:]
 	}
+	sign := "e"
 	if tens > 0 {
-		return digits + "e+" + strconv.Itoa(tens)
+		sign = "e+"
 	}
-	return digits + "e" + strconv.Itoa(tens)
+	return digits + sign + strconv.Itoa(tens)
 }

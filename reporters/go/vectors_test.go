@@ -4,6 +4,7 @@ package milepost
 
 import (
 	"encoding/json"
+	"math"
 	"math/big"
 	"os"
 	"strconv"
@@ -156,7 +157,7 @@ func (r reportRow) call() (c call) {
 	if r.Progress != nil {
 		Percent(float64(*r.Progress)).addTo(&c)
 	}
-	if r.ETA != nil && *r.ETA == *r.ETA && *r.ETA < 1e18 { // durations are neither infinite nor NaN
+	if r.ETA != nil && !math.IsNaN(float64(*r.ETA)) && *r.ETA < 1e18 { // durations are neither infinite nor NaN
 		Remaining(time.Duration(max(float64(*r.ETA), -1) * float64(time.Second))).addTo(&c)
 	}
 	return c

@@ -15,7 +15,10 @@ import (
 	"github.com/milepost-dev/milepost/reporters/conformance/internal/runner"
 )
 
-func main() {
+func main() { os.Exit(run()) }
+
+// run is main with an exit code: 1 when a case failed, 2 when cases could not be run.
+func run() int {
 	root := flag.String("root", ".", "root of the repository")
 	languages := flag.String("language", "", "languages, separated by commas; all when empty")
 	cases := flag.String("case", "", "beginnings of the ids of cases, separated by commas; all when empty")
@@ -34,12 +37,13 @@ func main() {
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "reporterconformance:", err)
-		os.Exit(2)
+		return 2
 	}
 	fmt.Printf("\n%d passed, %d failed, %d skipped\n", good, bad, skipped)
 	if bad > 0 || good == 0 {
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 func list(text string) []string {

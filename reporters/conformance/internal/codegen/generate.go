@@ -8,6 +8,7 @@ import (
 	"go/format"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 	"unicode"
@@ -66,15 +67,7 @@ func Generate(root string, languages ...string) error {
 }
 
 func wanted(language string, languages []string) bool {
-	if len(languages) == 0 {
-		return true
-	}
-	for _, l := range languages {
-		if l == language {
-			return true
-		}
-	}
-	return false
+	return len(languages) == 0 || slices.Contains(languages, language)
 }
 
 // Tasks reads the table of tasks.

@@ -80,8 +80,8 @@ func Start(config Config) (*Endpoint, error) {
 	}
 	e.server = &http.Server{
 		Handler:   http.HandlerFunc(e.serve),
-		TLSConfig: &tls.Config{GetConfigForClient: e.tlsConfig}, //nolint:gosec // the configuration of each client says the version
-		ErrorLog:  log.New(io.Discard, "", 0),                   // failed handshakes are part of the cases
+		TLSConfig: &tls.Config{GetConfigForClient: e.tlsConfig},
+		ErrorLog:  log.New(io.Discard, "", 0), // failed handshakes are part of the cases
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, conn)
 		},
@@ -155,7 +155,7 @@ func (e *Endpoint) listen() error {
 		if listeners, err = listenAll(e.config.Listen, e.Port); err != nil {
 			continue
 		}
-		e.Port = listeners[0].Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // they are TCP listeners
+		e.Port = listeners[0].Addr().(*net.TCPAddr).Port
 		e.mu.Lock()
 		e.listeners = listeners
 		e.mu.Unlock()
@@ -177,7 +177,7 @@ func listenAll(addresses []string, port int) (listeners []net.Listener, err erro
 			return nil, err
 		}
 		listeners = append(listeners, listener)
-		port = listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // it is a TCP listener
+		port = listener.Addr().(*net.TCPAddr).Port
 	}
 	return listeners, nil
 }

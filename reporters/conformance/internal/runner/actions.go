@@ -108,7 +108,7 @@ func (p *play) pause(arguments json.RawMessage) error {
 	if err := json.Unmarshal(arguments, &length); err != nil {
 		return err
 	}
-	time.Sleep(seconds(length)) // what the case waits for is that time goes by
+	<-time.After(seconds(length)) // what the case waits for is that time goes by
 	return nil
 }
 
@@ -255,7 +255,9 @@ func (w wantedLine) matches(line logLine) bool {
 // logs compares the log lines so far. The worker may be a little behind the wire.
 func (p *play) logs(arguments json.RawMessage) error {
 	const patience = 2 * time.Second
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for end := time.Now().Add(patience); ; <-again.C {
 		answer, err := p.process.ask("logs", nil)
 		if err != nil {
 			return err

@@ -187,43 +187,52 @@ func checkWire(got endpoint.Request, before *endpoint.Request, language string) 
 
 // checkBody looks at the form of a report: keys, their order, numbers and time.
 func checkBody(got endpoint.Request, before *endpoint.Request) error {
-	names, status, err := members(got.Body)
-	if err != nil || len(names) != 1 || names[0] != "trainerStatus" {
-		return fmt.Errorf("the body has the keys %v: %w", names, err)
+	outer, status, err := members(got.Body)
+	if err != nil || len(outer) != 1 || outer[0] != "trainerStatus" {
+		return fmt.Errorf("the body is no report and has the keys %v: %w", outer, err)
 	}
-	names, _, err = members(status)
+	names, _, err := members(status)
 	if err != nil {
 		return err
-	}
-	ordered := slices.Clone(names)
-	slices.SortStableFunc(ordered, func(a, b string) int { return slices.Index(keys, a) - slices.Index(keys, b) })
-	for _, name := range names {
-		if !slices.Contains(keys, name) {
-			return fmt.Errorf("the report has the unknown key %s", name)
-		}
 	}
 	var report wireReport
 	if err := json.Unmarshal(status, &report); err != nil {
 		return err
 	}
-	wholes := 0
-	for _, number := range []*int{report.Progress, report.ETA} {
-		if number != nil {
-			wholes++
-		}
-	}
-	compact := bytes.ReplaceAll(status, []byte(" "), nil)
 	switch {
-	case !slices.Equal(names, ordered):
-		return fmt.Errorf("the keys stand in the order %v", names)
-	case len(whole.FindAll(compact, -1)) < wholes:
-		return fmt.Errorf("a number is not written as a whole one: %s", cutText(status))
 	case slices.Contains(names, "metrics") && len(report.Metrics) == 0:
 		return errors.New("an empty list of metrics is sent")
 	case report.Time == nil || !stamp.MatchString(*report.Time):
 		return fmt.Errorf("the time is %s", cutText(status))
 	}
-	return checkTime(*report.Time, got, before)
+	return errors.Join(checkKeys(names), checkNumbers(report, status), checkTime(*report.Time, got, before))
+}
+
+func checkKeys(names []string) error {
+	for _, name := range names {
+		if !slices.Contains(keys, name) {
+			return fmt.Errorf("the report has the unknown key %s", name)
+		}
+	}
+	if !slices.IsSortedFunc(names, func(a, b string) int { return slices.Index(keys, a) - slices.Index(keys, b) }) {
+		return fmt.Errorf("the keys stand in the order %v", names)
+	}
+	return nil
+}
+
+// checkNumbers wants whole numbers without fraction and exponent.
+func checkNumbers(report wireReport, status []byte) error {
+	numbers := 0
+	for _, number := range []*int{report.Progress, report.ETA} {
+		if number != nil {
+			numbers++
+		}
+	}
+	compact := bytes.ReplaceAll(status, []byte(" "), nil)
+	if len(whole.FindAll(compact, -1)) < numbers {
+		return fmt.Errorf("a number is not written as a whole one: %s", cutText(status))
+	}
+	return nil
 }
 
 // checkTime wants a time of about now that is later than that of another report before.

@@ -121,7 +121,7 @@ func (e *executor) track(r request) (a answer) {
 	}()
 	for i := range milepost.Track(e.m, upTo(items), total, nil) {
 		a["items"] = i
-		time.Sleep(time.Duration(r.Pause * float64(time.Second)))
+		<-time.After(time.Duration(r.Pause * float64(time.Second)))
 		if i == r.BreakAt {
 			break
 		}
