@@ -14,9 +14,7 @@
 // offsets and reads without a limit. Intake decodes the bytes itself. For the
 // same kind of reason intake brings its own response types: a response may
 // carry several Warning headers, and the generated ones hold one.
+//
+// `go tool mage generate` makes the files *.gen.go anew; each has its settings
+// beside it.
 package reportapi
-
-//go:generate env GOWORK=off go tool -modfile=../../../magefiles/tools/go.mod oapi-codegen -config types.gen.cfg ../../../openapi/report/v1alpha1/openapi.yaml
-//go:generate env GOWORK=off go tool -modfile=../../../magefiles/tools/go.mod oapi-codegen -config spec.gen.cfg ../../../openapi/report/v1alpha1/openapi.yaml
-//go:generate env GOWORK=off go tool -modfile=../../../magefiles/tools/go.mod oapi-codegen -config server.gen.cfg ../../../openapi/report/v1alpha1/openapi.yaml
-//go:generate env GOWORK=off go tool -modfile=../../../magefiles/tools/go.mod oapi-codegen -config client.gen.cfg ../../../openapi/report/v1alpha1/openapi.yaml
