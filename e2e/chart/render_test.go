@@ -301,6 +301,22 @@ func builtinRuntimes(t *testing.T, m manifests) []trainer.ClusterTrainingRuntime
 	return runtimes
 }
 
+func TestSeveralManagersGetADisruptionBudget(t *testing.T) {
+	h := findHelm(t, "helm4")
+	for set, want := range map[string]bool{
+		"manager.replicas=1": false,
+		"manager.replicas=2": true,
+		"manager.replicas=2,manager.podDisruptionBudget.enabled=false": false,
+	} {
+		t.Run(set, func(t *testing.T) {
+			got := slices.Contains(h.mustTemplate(t, "--set", set).names(), "PodDisruptionBudget/"+managerName)
+			if got != want {
+				t.Errorf("budget rendered: %t, want %t", got, want)
+			}
+		})
+	}
+}
+
 func TestCRDsAreKeptOnRequestOnly(t *testing.T) {
 	h := findHelm(t, "helm4")
 	for set, want := range map[string]string{"crds.keep=false": "", "crds.keep=true": "keep"} {

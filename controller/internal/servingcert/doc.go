@@ -6,7 +6,7 @@
 // configurations, and the copy in memory that handshakes are answered from. Every replica runs it:
 // whoever sees first that something is due writes it, guarded by the resource version, and all serve
 // what is stored. It does not own the Secret object itself, which the chart creates and removes, nor
-// the ConfigMaps that carry the CA to pods: the job flow writes those from CABundle.
+// the ConfigMaps that carry the CA to pods: the job flow writes those from the same Secret.
 //
 // While a CA is replaced, ca.crt holds the new and the old certificate, and the server presents the
 // new CA's certificate signed by the old one behind its own. So a client that knows either of the two

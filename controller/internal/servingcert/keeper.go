@@ -47,9 +47,8 @@ type Keeper struct {
 	serving  atomic.Pointer[serving]
 	injected atomic.Bool
 
-	mu          sync.Mutex
-	lastError   error
-	subscribers []chan struct{}
+	mu        sync.Mutex
+	lastError error
 }
 
 // New returns a Keeper that reads and writes through the client. The client must not answer from a

@@ -301,6 +301,18 @@ func eventually(t *testing.T, what string, condition func(context.Context) (bool
 	}
 }
 
+// servedBundle waits until there is a bundle other than the present one.
+func servedBundle(t *testing.T, keeper *Keeper, present []byte) []byte {
+	t.Helper()
+	var bundle []byte
+	eventually(t, "there is another bundle", func(context.Context) (bool, error) {
+		var err error
+		bundle, err = keeper.CABundle()
+		return err == nil && !bytes.Equal(bundle, present), nil
+	})
+	return bundle
+}
+
 // announceWatches tells of every watch that has begun: events before that are not sent again by the
 // fake API server, unlike by the real one.
 func announceWatches(begun chan<- struct{}) interceptor.Funcs {
@@ -318,29 +330,20 @@ func TestStartServesWhatAnotherReplicaStored(t *testing.T) {
 	begun := make(chan struct{}, 10)
 	api := fakeAPI(append(webhookConfigurations(), emptySecret())...)
 	keeper := newKeeper(t, testConfig(clock), interceptor.NewClient(api, announceWatches(begun)))
-	changes := keeper.Subscribe()
 	started(t, keeper)
 	for range keeper.watchTargets() {
 		<-begun
 	}
-	<-changes
-	first, err := keeper.CABundle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := servedBundle(t, keeper, nil)
 
 	const untilRenewal = 70 * time.Hour
 	successor := renewed(t, testPlanner(), storedData(t, api), start.Add(untilRenewal))
 	if err := api.Update(t.Context(), secretWith(successor)); err != nil {
 		t.Fatal(err)
 	}
-	<-changes
-	second, err := keeper.CABundle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bytes.Equal(first, second) || !bytes.Equal(second, successor[KeyCACert]) {
-		t.Error("the bundle in memory is not the one another replica stored")
+	second := servedBundle(t, keeper, first)
+	if diff := cmp.Diff(successor[KeyCACert], second); diff != "" {
+		t.Errorf("bundle in memory (-stored by another replica +served):\n%s", diff)
 	}
 	if err := serveTLS(t, keeper.GetCertificate).call(first, start.Add(untilRenewal)); err != nil {
 		t.Errorf("client with the first bundle: %v", err)
@@ -355,16 +358,11 @@ func TestStartGivesTheCAToWebhookConfigurationsThatComeLater(t *testing.T) {
 	begun := make(chan struct{}, 10)
 	api := fakeAPI(emptySecret())
 	keeper := newKeeper(t, testConfig(clocktesting.NewFakeClock(start)), interceptor.NewClient(api, announceWatches(begun)))
-	changes := keeper.Subscribe()
 	started(t, keeper)
 	for range keeper.watchTargets() {
 		<-begun
 	}
-	<-changes
-	bundle, err := keeper.CABundle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bundle := servedBundle(t, keeper, nil)
 	for _, configuration := range webhookConfigurations() {
 		if err := api.Create(t.Context(), configuration); err != nil {
 			t.Fatal(err)

@@ -58,16 +58,6 @@ func (k *Keeper) CABundle() ([]byte, error) {
 	return current.bundle, nil
 }
 
-// Subscribe returns a channel that gets a value after CABundle changed; changes while the value is
-// not taken are one. The first certificate counts as a change.
-func (k *Keeper) Subscribe() <-chan struct{} {
-	changes := make(chan struct{}, 1)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.subscribers = append(k.subscribers, changes)
-	return changes
-}
-
 // serve puts a certificate in place. Concurrent calls would both have read the stored Secret, so the
 // order between them does not matter for long: the next look corrects it.
 func (k *Keeper) serve(ctx context.Context, next *serving) {
@@ -75,16 +65,5 @@ func (k *Keeper) serve(ctx context.Context, next *serving) {
 	if previous == nil || !bytes.Equal(previous.certificate.Certificate[0], next.certificate.Certificate[0]) {
 		log.FromContext(ctx).Info("serving a new certificate",
 			logkeys.Secret, k.secretRef(), "serial", next.leaf().SerialNumber.Text(16), "notAfter", next.leaf().NotAfter)
-	}
-	if previous != nil && bytes.Equal(previous.bundle, next.bundle) {
-		return
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, subscriber := range k.subscribers {
-		select {
-		case subscriber <- struct{}{}:
-		default:
-		}
 	}
 }
