@@ -32,7 +32,9 @@ func idleJob(name string) *trainer.TrainJob {
 }
 
 func idleContainer() corev1.Container {
-	return corev1.Container{Name: "node", Image: images.Python, Command: []string{"python3", "-c", "import signal; signal.pause()"}}
+	// The first process of a container has to ask for SIGTERM, or it is only killed 30 s later.
+	const wait = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit()); signal.pause()"
+	return corev1.Container{Name: "node", Image: images.Python, Command: []string{"python3", "-c", wait}}
 }
 
 func jobOn(image, name string, command ...string) *trainer.TrainJob {
