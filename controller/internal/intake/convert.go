@@ -117,28 +117,30 @@ func appendString(b []byte, text string) []byte {
 	b = append(b, '"')
 	clean := 0
 	for i, r := range text {
-		if r >= ' ' && r != '"' && r != '\\' && r != '<' && r != '>' && r != '&' && r != '\u2028' && r != '\u2029' && r != utf8.RuneError {
+		if standsAsItIs(r) {
 			continue
 		}
+		size := max(utf8.RuneLen(r), 1)
 		if r == utf8.RuneError {
 			// Bytes that are no UTF-8 cannot come from the decoder; if they come
 			// from elsewhere they must not reach a client.
-			if _, size := utf8.DecodeRuneInString(text[i:]); size > 1 {
+			if _, size = utf8.DecodeRuneInString(text[i:]); size > 1 {
 				continue
 			}
 		}
 		b = append(b, text[clean:i]...)
-		b, clean = appendEscape(b, r), i+runeSize(r)
+		b, clean = appendEscape(b, r), i+size
 	}
 	b = append(b, text[clean:]...)
 	return append(b, '"')
 }
 
-func runeSize(r rune) int {
-	if r == utf8.RuneError {
-		return 1
+func standsAsItIs(r rune) bool {
+	switch r {
+	case '"', '\\', '<', '>', '&', '\u2028', '\u2029', utf8.RuneError:
+		return false
 	}
-	return utf8.RuneLen(r)
+	return r >= ' '
 }
 
 func appendEscape(b []byte, r rune) []byte {

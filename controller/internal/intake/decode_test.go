@@ -53,8 +53,12 @@ func TestBodiesThatAreRead(t *testing.T) {
 		"metrics that cannot be kept": {
 			body: `{"trainerStatus":{"metrics":[1,null,{"name":1,"value":"x"},{"name":"a","value":true},{"name":"b","value":[1]},{"name":"c"}]}}`,
 			want: &report.Draft{Metrics: []report.DraftMetric{
-				{Fault: report.MetricNotObject}, {Fault: report.MetricNotObject}, {Value: "x", Fault: report.MetricNameNotText},
-				{Name: "a", Fault: report.MetricValueNotText}, {Name: "b", Fault: report.MetricValueNotText}, {Name: "c"},
+				{Fault: report.MetricNotObject},
+				{Fault: report.MetricNotObject},
+				{Value: "x", Fault: report.MetricNameNotText},
+				{Name: "a", Fault: report.MetricValueNotText},
+				{Name: "b", Fault: report.MetricValueNotText},
+				{Name: "c"},
 			}},
 		},
 		"an unknown value nested a thousand deep": {body: `{"x":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`},

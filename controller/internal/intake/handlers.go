@@ -68,12 +68,10 @@ func readBody(body io.Reader) (string, error) {
 // readFault cuts the connection of a caller that does not send its body: there
 // is nobody to answer, or nobody who would wait for it.
 func readFault(err error) error {
-	var tooBig *http.MaxBytesError
-	if errors.As(err, &tooBig) {
+	if _, tooBig := errors.AsType[*http.MaxBytesError](err); tooBig {
 		return err
 	}
-	var timeout net.Error
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &timeout) {
+	if _, slow := errors.AsType[net.Error](err); slow || errors.Is(err, io.ErrUnexpectedEOF) {
 		panic(http.ErrAbortHandler)
 	}
 	return fmt.Errorf("reading the body: %w", err)

@@ -27,10 +27,12 @@ func (s *Store) Submit(ctx context.Context, from report.Sender, rep report.Repor
 		return outcome, nil
 	}
 	a := s.wait(ctx, from, ready, limit)
-	if a.err != nil && (rep.Final() || !errors.Is(a.err, report.ErrNotStored)) {
+	switch {
+	case errors.Is(a.err, report.ErrNotStored) && !rep.Final():
+		return outcome, nil
+	case a.err != nil:
 		return 0, a.err
-	}
-	if a.err != nil || outcome == report.Superseded {
+	case outcome == report.Superseded:
 		return outcome, nil
 	}
 	return a.outcome, nil

@@ -238,8 +238,7 @@ func (i *Identifier) verify(ctx context.Context, bearer string, job report.JobKe
 
 // undecided makes a refusal of an error that says nothing about the caller.
 func undecided(message string, err error) error {
-	var refusal *report.Refusal
-	if errors.As(err, &refusal) {
+	if _, decided := errors.AsType[*report.Refusal](err); decided {
 		return err
 	}
 	return &report.Refusal{Err: report.ErrUnavailable, Reason: "undecided", Message: message, RetryAfter: time.Second, Cause: err}

@@ -171,8 +171,14 @@ func TestMetrics(t *testing.T) {
 		},
 		"each bad one is left out by itself": {
 			metrics: []report.DraftMetric{
-				{Name: "", Value: "1"}, {Name: long, Value: "1"}, good, {Name: "a", Value: ""}, {Name: "a", Value: long},
-				{Fault: report.MetricNotObject}, {Value: "1", Fault: report.MetricNameNotText}, {Name: "a", Fault: report.MetricValueNotText},
+				{Name: "", Value: "1"},
+				{Name: long, Value: "1"},
+				good,
+				{Name: "a", Value: ""},
+				{Name: "a", Value: long},
+				{Fault: report.MetricNotObject},
+				{Value: "1", Fault: report.MetricNameNotText},
+				{Name: "a", Fault: report.MetricValueNotText},
 			},
 			want: []report.Metric{{Name: "loss", Value: "0.5"}},
 			notes: []string{

@@ -16,15 +16,11 @@ package statuswriter
 
 import (
 	"context"
-	"errors"
-	"math"
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"github.com/milepost-dev/milepost/controller/internal/logkeys"
 	"github.com/milepost-dev/milepost/controller/internal/report"
@@ -61,89 +57,6 @@ type Target interface {
 	// when it is worth another try.
 	Store(ctx context.Context, job report.JobKey, kept report.Kept, rep report.Report) error
 }
-
-// Observer hears what the writer does. Implementations must not block.
-type Observer interface {
-	// Written is called with the seconds that the call took and those since the
-	// report's job had something to store.
-	Written(callSeconds, waitedSeconds float64)
-	// Skipped is called for a report that needs no write: equal or superseded.
-	Skipped(reason string)
-	// Failed is called for a call that stored nothing: conflict, gone, invalid,
-	// or fault.
-	Failed(reason string)
-}
-
-// Config of a Writer. Every field has a default.
-type Config struct {
-	// Workers is the largest number of calls at a time; default 16.
-	Workers int
-	// CallTimeout bounds one call; default 5 s.
-	CallTimeout time.Duration
-	// FlushTimeout bounds the writing at the end; default 15 s.
-	FlushTimeout time.Duration
-	// MaxHold is the longest pause after a fault; default 2 s.
-	MaxHold time.Duration
-	Logger  logr.Logger
-	Clock   clock.Clock
-	// Observer may be nil.
-	Observer Observer
-}
-
-const (
-	defaultWorkers      = 16
-	defaultCallTimeout  = 5 * time.Second
-	defaultFlushTimeout = 15 * time.Second
-	defaultMaxHold      = 2 * time.Second
-	firstHold           = 50 * time.Millisecond
-	firstRetry          = 100 * time.Millisecond
-	maxRetry            = 3 * time.Second
-	// easyConflicts is how often a conflict is tried again at once.
-	easyConflicts = 3
-)
-
-// Validate reports every field that makes no sense.
-func (c Config) Validate() error {
-	var errs []error
-	if c.Workers < 0 {
-		errs = append(errs, errors.New("Workers must not be negative"))
-	}
-	if c.CallTimeout < 0 || c.FlushTimeout < 0 || c.MaxHold < 0 {
-		errs = append(errs, errors.New("timeouts must not be negative"))
-	}
-	return errors.Join(errs...)
-}
-
-func (c Config) withDefaults() Config {
-	if c.Workers == 0 {
-		c.Workers = defaultWorkers
-	}
-	if c.CallTimeout == 0 {
-		c.CallTimeout = defaultCallTimeout
-	}
-	if c.FlushTimeout == 0 {
-		c.FlushTimeout = defaultFlushTimeout
-	}
-	if c.MaxHold == 0 {
-		c.MaxHold = defaultMaxHold
-	}
-	if c.Logger.GetSink() == nil {
-		c.Logger = logr.Discard()
-	}
-	if c.Clock == nil {
-		c.Clock = clock.RealClock{}
-	}
-	if c.Observer == nil {
-		c.Observer = silent{}
-	}
-	return c
-}
-
-type silent struct{}
-
-func (silent) Written(float64, float64) {}
-func (silent) Skipped(string)           {}
-func (silent) Failed(string)            {}
 
 // Writer is a Runnable that runs on every replica.
 type Writer struct {
@@ -317,76 +230,4 @@ func (w *Writer) call(ctx context.Context, p report.Pending, kept report.Kept) {
 		w.cfg.Observer.Written(now.Sub(begun).Seconds(), now.Sub(p.Since).Seconds())
 	}
 	w.conclude(p, err)
-}
-
-// conclude acts on the result of a call.
-func (w *Writer) conclude(p report.Pending, err error) {
-	log := w.cfg.Logger.WithValues(logkeys.TrainJob, klog.KRef(p.Job.Namespace, p.Job.Name))
-	var invalid report.Invalid
-	switch {
-	case err == nil:
-		w.source.Settle(p, report.Stored)
-		w.recovered()
-	case errors.Is(err, report.ErrUnknownJob):
-		w.cfg.Observer.Failed(verdictGone.String())
-		w.source.Forget(p.JobUID)
-		w.recovered()
-	case errors.Is(err, report.ErrConflict):
-		w.cfg.Observer.Failed("conflict")
-		w.source.Retry(p, backoff(0, maxRetry, p.Attempts-easyConflicts))
-		w.recovered()
-	case errors.As(err, &invalid):
-		w.cfg.Observer.Failed("invalid")
-		log.Error(err, "report was refused by the API server")
-		w.source.Reject(p, invalid)
-		w.recovered()
-	default:
-		w.cfg.Observer.Failed("fault")
-		w.source.Retry(p, backoff(firstRetry, maxRetry, p.Attempts))
-		w.failed(log, err)
-	}
-}
-
-// failed holds all calls back for a while, the longer the more of them fail.
-func (w *Writer) failed(log logr.Logger, err error) {
-	w.mu.Lock()
-	hold := backoff(firstHold, w.cfg.MaxHold, w.faults)
-	w.faults++
-	first := w.faults == 1
-	w.mu.Unlock()
-	var refusal *report.Refusal
-	if errors.As(err, &refusal) {
-		hold = min(max(hold, refusal.RetryAfter), w.cfg.MaxHold)
-	}
-	w.budget.Hold(hold)
-	if first {
-		log.Error(err, "storing reports fails; trying again until it works")
-	} else {
-		log.V(1).Info("storing a report failed again", "error", err.Error())
-	}
-}
-
-func (w *Writer) recovered() {
-	w.mu.Lock()
-	faults := w.faults
-	w.faults = 0
-	w.mu.Unlock()
-	if faults == 0 {
-		return
-	}
-	w.cfg.Logger.Info("storing reports works again", "failedCalls", faults)
-	w.budget.Release()
-	w.source.Hasten()
-}
-
-// backoff doubles a time with each attempt. A start of 0 waits only once the
-// attempts are above 0.
-func backoff(start, most time.Duration, attempts int) time.Duration {
-	if start == 0 {
-		if attempts <= 0 {
-			return 0
-		}
-		start = firstRetry
-	}
-	return time.Duration(min(float64(start)*math.Pow(2, float64(max(attempts, 0))), float64(most)))
 }

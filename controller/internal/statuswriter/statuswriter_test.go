@@ -255,8 +255,7 @@ func TestReportThatTheAPIRefusesIsNotTriedAgain(t *testing.T) {
 		f := run(t, m, 50, 100)
 		defer f.stop()
 		_, err := f.store.Submit(t.Context(), from("a"), at(0, 100))
-		var invalid report.Invalid
-		if !errors.As(err, &invalid) {
+		if _, ok := errors.AsType[report.Invalid](err); !ok {
 			t.Errorf("error %v, want report.Invalid", err)
 		}
 		time.Sleep(time.Minute)

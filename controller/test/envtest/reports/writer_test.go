@@ -108,7 +108,7 @@ var _ = Describe("Writing a report", func() {
 		var owned []string
 		for _, entry := range got.ManagedFields {
 			if entry.Manager == statuswriter.FieldOwner {
-				owned = append(owned, string(entry.FieldsV1.Raw))
+				owned = append(owned, entry.FieldsV1.GetRawString())
 				Expect(entry.Subresource).To(Equal("status"))
 			}
 		}
