@@ -22,6 +22,11 @@ type line struct {
 
 func (l *lines) logger() *slog.Logger { return slog.New(handler{l}) }
 
+// broken is a handler that fails at every line.
+type broken struct{ handler }
+
+func (broken) Handle(context.Context, slog.Record) error { panic("the log is broken") }
+
 func (l *lines) all() []line {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -64,7 +65,11 @@ func (e *executor) create(r request) answer {
 		h.RateClock = func() time.Duration { return time.Duration(e.now.Load()) }
 	}
 	options := []milepost.Option{milepost.WithHooks(h)}
-	if o.Log != "default" {
+	switch o.Log {
+	case "default":
+	case "broken":
+		options = append(options, milepost.WithLogger(slog.New(broken{})))
+	default:
 		options = append(options, milepost.WithLogger(e.lines.logger()))
 	}
 	if o.Rank != nil {

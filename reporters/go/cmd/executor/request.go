@@ -3,16 +3,14 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/big"
 	"strconv"
-	"strings"
 	"time"
 
 	milepost "github.com/milepost-dev/milepost/reporters/go"
+	"github.com/milepost-dev/milepost/reporters/go/internal/jsonparts"
 )
 
 // request is one line of the runner.
@@ -89,7 +87,7 @@ func remaining(seconds float64) []milepost.Part {
 type number float64
 
 func (n *number) UnmarshalJSON(text []byte) error {
-	value, err := decode(json.NewDecoder(bytes.NewReader(text)))
+	value, err := jsonparts.Value(text, special)
 	switch v := value.(type) {
 	case int64:
 		*n = number(v)
@@ -105,91 +103,24 @@ func (n *number) UnmarshalJSON(text []byte) error {
 type metrics []milepost.Part
 
 func (m *metrics) UnmarshalJSON(text []byte) error {
-	value, err := decode(json.NewDecoder(bytes.NewReader(text)))
-	if parts, isObject := value.(metrics); isObject {
-		*m = parts
-	}
+	parts, err := jsonparts.Decode(text, special)
+	*m = metrics(parts)
 	return err
 }
 
-// decode reads one value and keeps the order of members, which maps lose.
-func decode(from *json.Decoder) (any, error) {
-	from.UseNumber()
-	token, err := from.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch t := token.(type) {
-	case json.Delim:
-		if t == '[' {
-			return decodeList(from)
-		}
-		return decodeObject(from)
-	case json.Number:
-		if strings.ContainsAny(t.String(), ".eE") {
-			return t.Float64()
-		}
-		return t.Int64()
-	}
-	return token, nil
-}
-
-func decodeList(from *json.Decoder) (any, error) {
-	var list []any
-	for from.More() {
-		item, err := decode(from)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, item)
-	}
-	_, err := from.Token()
-	return list, err
-}
-
-func decodeObject(from *json.Decoder) (any, error) {
-	parts := metrics{}
-	var special any
-	for from.More() {
-		key, err := from.Token()
-		if err != nil {
-			return nil, err
-		}
-		value, err := decode(from)
-		if err != nil {
-			return nil, err
-		}
-		name, _ := key.(string)
-		if strings.HasPrefix(name, "$") {
-			special = specialValue(name, value)
-			continue
-		}
-		if nested, isObject := value.(metrics); isObject {
-			parts = append(parts, milepost.Group(name, nested...))
-		} else {
-			parts = append(parts, milepost.Metric(name, value))
-		}
-	}
-	_, err := from.Token()
-	if special != nil {
-		return special, err
-	}
-	return parts, err
-}
-
-// specialValue is what JSON cannot say.
-func specialValue(name string, value any) any {
+// special is what JSON cannot say.
+func special(key string, value any) (any, bool) {
 	text, _ := value.(string)
-	switch name {
+	switch key {
 	case "$float":
-		f, _ := strconv.ParseFloat(text, 64)
-		return f
+		f, err := strconv.ParseFloat(text, 64)
+		return f, err == nil
 	case "$int":
-		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
-			return i
+		i, ok := new(big.Int).SetString(text, 10)
+		if ok && i.IsInt64() {
+			return i.Int64(), true
 		}
-		i, _ := new(big.Int).SetString(text, 10)
-		return i
+		return i, ok
 	}
-	return struct{}{} // no number in it
+	return struct{}{}, key == "$opaque" // no number in it
 }

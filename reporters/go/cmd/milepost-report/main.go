@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command milepost-report reports for training programs in any language:
+//
+//	milepost-report --progress 45 --eta 120 --metric loss=0.2
+//	milepost-report --complete --metric accuracy=0.97
+//	train | milepost-report --follow -
+//
+// Outside a TrainJob it does nothing. It never fails because a report does not arrive: the exit
+// code is 0, or 2 when it was called the wrong way.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	milepost "github.com/milepost-dev/milepost/reporters/go"
+)
+
+// version is set when a release is built.
+var version = milepost.Version
+
+const (
+	exitFine  = 0
+	exitUsage = 2
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stderr)) }
+
+// run is main with its ends given.
+func run(args []string, stdin io.Reader, stderr io.Writer) int {
+	c, err := parse(args, stderr)
+	switch {
+	case err == flag.ErrHelp: //nolint:errorlint // the flag package returns it as it is
+		return exitFine
+	case err != nil:
+		fmt.Fprintln(stderr, "milepost-report:", err)
+		return exitUsage
+	case c.version:
+		fmt.Fprintln(stderr, "milepost-report", version)
+		return exitFine
+	}
+	m := milepost.Start(c.options(slog.New(slog.NewTextHandler(stderr, nil)))...)
+	defer m.Close()
+	if c.follow != "" {
+		return follow(m, c.follow, stdin, stderr)
+	}
+	c.report(m)
+	return exitFine
+}
