@@ -45,18 +45,18 @@ func Root() (string, error) {
 	}
 }
 
-// Upstream is a build of upstream's manager.
-type Upstream struct {
+// UpstreamManager is a build of upstream's manager.
+type UpstreamManager struct {
 	Path    string // program
 	Version string
 	Module  string // folder with the module's manifests
 }
 
-// BuildUpstream compiles upstream's manager from its module, once for each version.
-func BuildUpstream(ctx context.Context, progress io.Writer) (Upstream, error) {
+// Upstream compiles upstream's manager from its module, once for each version.
+func Upstream(ctx context.Context, progress io.Writer) (UpstreamManager, error) {
 	root, err := Root()
 	if err != nil {
-		return Upstream{}, err
+		return UpstreamManager{}, err
 	}
 	pinned := source{
 		dir: filepath.Join(root, "e2e", "bench", "upstream", "module"),
@@ -64,16 +64,16 @@ func BuildUpstream(ctx context.Context, progress io.Writer) (Upstream, error) {
 	}
 	version, err := goTool(ctx, pinned, progress, "list", "-m", "-f", "{{.Version}}", upstreamModule)
 	if err != nil {
-		return Upstream{}, err
+		return UpstreamManager{}, err
 	}
 	module, err := moduleDir(ctx, pinned, upstreamModule, progress)
 	if err != nil {
-		return Upstream{}, err
+		return UpstreamManager{}, err
 	}
-	u := Upstream{Version: version, Module: module}
+	u := UpstreamManager{Version: version, Module: module}
 	cache, err := binaries.CacheDir()
 	if err != nil {
-		return Upstream{}, err
+		return UpstreamManager{}, err
 	}
 	u.Path = filepath.Join(cache, "bin", upstreamProgram+"-"+u.Version, upstreamProgram)
 	if _, err := os.Stat(u.Path); err == nil {

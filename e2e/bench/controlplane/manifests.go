@@ -14,7 +14,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -48,7 +48,7 @@ func (p *Plane) Create(ctx context.Context, objects ...*unstructured.Unstructure
 		return fmt.Errorf("making a client: %w", err)
 	}
 	for _, object := range objects {
-		resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
+		resource, _ := apimeta.UnsafeGuessKindToResource(object.GroupVersionKind())
 		_, err := client.Resource(resource).Namespace(object.GetNamespace()).Create(ctx, object, metav1.CreateOptions{})
 		if err != nil {
 			return fmt.Errorf("creating %s %s: %w", object.GetKind(), object.GetName(), err)

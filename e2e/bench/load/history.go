@@ -39,7 +39,7 @@ type history struct {
 
 func createHistory(path string) (*history, error) {
 	if path == "" {
-		return nil, nil //nolint:nilnil // no history is wanted, and every method accepts that
+		return nil, nil // no history is wanted, and every method accepts that
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -137,7 +137,7 @@ func (b *bed) send(ctx context.Context, m *result.Measure, server *subject.Serve
 
 func (b *bed) track(ctx context.Context, plan *load.Plan) (*staleness.Tracker, error) {
 	if plan.History == "" {
-		return nil, nil //nolint:nilnil // nothing is to be tracked
+		return nil, nil // nothing is to be tracked
 	}
 	return staleness.Start(ctx, b.trainJobs)
 }

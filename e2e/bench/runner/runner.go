@@ -26,7 +26,7 @@ type Config struct {
 	Dir      string              // private folder for everything that is written
 	Plane    controlplane.Config // its Dir is set for each control plane
 	Milepost milepost.Config
-	Upstream build.Upstream
+	Upstream build.UpstreamManager
 	Servers  []result.Server // that are measured; scenarios name more
 	Log      func(format string, args ...any)
 }

@@ -76,7 +76,7 @@ func (s Size) disturbed(name string, groups func(Pods) []load.Group) []Phase {
 
 func judgeNeighbours(m Measures, phase string) result.Verdict {
 	before := func(server result.Server) float64 { return m.of(server, alone).mean(quietP99) }
-	print := func(server result.Server, runs Measures) string {
+	show := func(server result.Server, runs Measures) string {
 		p99 := runs.mean(quietP99)
 		return fmt.Sprintf("%s accepted, p99 %s ms against %s ms alone, %.2f times", result.Percent(runs.mean(quietShare)),
 			result.Millis(p99), result.Millis(before(server)), ratio(p99, before(server)))
@@ -86,10 +86,10 @@ func judgeNeighbours(m Measures, phase string) result.Verdict {
 		Compared: map[result.Server]string{},
 	}
 	if echo := m.of(result.Echo, phase); len(echo) > 0 {
-		v.Compared[result.Echo] = print(result.Echo, echo)
+		v.Compared[result.Echo] = show(result.Echo, echo)
 	}
 	if ours := m.of(result.Milepost, phase); len(ours) > 0 {
-		v.Got = print(result.Milepost, ours)
+		v.Got = show(result.Milepost, ours)
 		v.Pass = ours.mean(quietShare) == 1 && ratio(ours.mean(quietP99), before(result.Milepost)) < wantNeighbourFactor
 	}
 	return v

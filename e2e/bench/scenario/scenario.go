@@ -86,11 +86,11 @@ func (m Measures) mean(figure func(*result.Measure) float64) float64 {
 }
 
 // compare prints a figure of every server but ours.
-func (m Measures) compare(phase string, print func(Measures) string) map[result.Server]string {
+func (m Measures) compare(phase string, show func(Measures) string) map[result.Server]string {
 	compared := map[result.Server]string{}
 	for _, server := range []result.Server{result.Echo, result.Upstream, result.UpstreamLifted} {
 		if runs := m.of(server, phase); len(runs) > 0 {
-			compared[server] = print(runs)
+			compared[server] = show(runs)
 		}
 	}
 	return compared

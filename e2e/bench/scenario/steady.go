@@ -42,7 +42,7 @@ func steady(s Size) Scenario {
 }
 
 func judgeSteady(m Measures) result.Verdict {
-	print := func(runs Measures) string {
+	show := func(runs Measures) string {
 		text := result.Percent(runs.mean(quietShare)) + " accepted"
 		if runs[0].Staleness != nil {
 			text += fmt.Sprintf(", %.2f s old at most", runs.mean(oldest))
@@ -52,10 +52,10 @@ func judgeSteady(m Measures) result.Verdict {
 	ours := m.of(result.Milepost, "")
 	v := result.Verdict{
 		Want:     fmt.Sprintf("100 %% accepted, stored value ≤ %.0f s old", wantSteadyAge),
-		Compared: m.compare("", print),
+		Compared: m.compare("", show),
 	}
 	if len(ours) > 0 {
-		v.Got = print(ours)
+		v.Got = show(ours)
 		v.Pass = ours.mean(quietShare) == 1 && ours.mean(oldest) <= wantSteadyAge && stored(ours, all)
 	}
 	return v

@@ -80,14 +80,14 @@ func offered(s Size) Scenario {
 }
 
 func judgeOffered(m Measures) result.Verdict {
-	print := func(runs Measures) string {
+	show := func(runs Measures) string {
 		return fmt.Sprintf("%s, p99 %s ms", result.Percent(runs.mean(quietShare)), result.Millis(runs.mean(quietP99)))
 	}
 	ours := m.of(result.Milepost, "")
 	return result.Verdict{
 		Want:     fmt.Sprintf("100 %% accepted, p99 ≤ %d ms", wantOfferedP99),
-		Got:      print(ours),
+		Got:      show(ours),
 		Pass:     ours.mean(quietShare) == 1 && ours.mean(quietP99) <= wantOfferedP99,
-		Compared: m.compare("", print),
+		Compared: m.compare("", show),
 	}
 }

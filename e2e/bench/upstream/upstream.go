@@ -45,13 +45,13 @@ type Limits struct {
 // Upstream is the manager of one control plane.
 type Upstream struct {
 	plane *controlplane.Plane
-	build build.Upstream
+	build build.UpstreamManager
 	bench string // this program, which starts the manager confined
 	cert  pki.Pair
 }
 
 // Install creates on the control plane what the manager expects there.
-func Install(ctx context.Context, plane *controlplane.Plane, built build.Upstream, bench string) (*Upstream, error) {
+func Install(ctx context.Context, plane *controlplane.Plane, built build.UpstreamManager, bench string) (*Upstream, error) {
 	cert, err := plane.Authority().Server(subject.ServiceName)
 	if err != nil {
 		return nil, err

@@ -134,12 +134,20 @@ func runStatus(ctx context.Context, o *statusOptions, out, progress io.Writer) e
 	conditions := result.CurrentConditions(ctx, tools.root)
 	conditions.Versions, conditions.Quick, conditions.Duration = tools.versions, o.quick, size.Duration.Seconds()
 	report, err := runner.Run(ctx, tools.config, chosen)
-	if report == nil {
+	if report == nil || (err != nil && len(report.Measures) == 0) {
 		return err
 	}
 	report.Conditions = conditions
 	if err := errors.Join(err, report.WriteMarkdown(out), writeFiles(o, report)); err != nil {
 		return err
+	}
+	return verdict(o, report)
+}
+
+// verdict turns what was found into the exit code.
+func verdict(o *statusOptions, report *result.Report) error {
+	if n := len(report.Skipped); n > 0 {
+		return fmt.Errorf("%d runs did not work", n)
 	}
 	if missed := report.Missed(); missed > 0 && !o.quick {
 		return fmt.Errorf("%d of %d %w", missed, len(report.Verdicts), errMissed)

@@ -59,7 +59,7 @@ func prepare(ctx context.Context, dir string, servers []result.Server, progress 
 		t.config.Milepost.Root = root
 	}
 	if slices.Contains(servers, result.Upstream) || slices.Contains(servers, result.UpstreamLifted) {
-		if t.config.Upstream, err = build.BuildUpstream(ctx, progress); err != nil {
+		if t.config.Upstream, err = build.Upstream(ctx, progress); err != nil {
 			return nil, err
 		}
 		t.versions["kubeflow/trainer"] = t.config.Upstream.Version
