@@ -21,6 +21,12 @@ var metricChecks = []func(m report.DraftMetric) (message string, failed bool){
 	valueIsShort, // the same for a long one
 }
 
+// Made once: the checks run for every metric of every report.
+var (
+	longName  = fmt.Sprintf("has a name longer than %d characters", MaxText)
+	longValue = fmt.Sprintf("has a value longer than %d characters", MaxText)
+)
+
 // keepMetrics returns the first MaxMetrics good entries, with one sentence per
 // entry that is left out.
 func keepMetrics(d *report.Draft) (kept []report.Metric, notes []string) {
@@ -79,7 +85,7 @@ func nameIsGiven(m report.DraftMetric) (string, bool) {
 }
 
 func nameIsShort(m report.DraftMetric) (string, bool) {
-	return fmt.Sprintf("has a name longer than %d characters", MaxText), !isShort(m.Name)
+	return longName, !isShort(m.Name)
 }
 
 func valueIsText(m report.DraftMetric) (string, bool) {
@@ -91,7 +97,7 @@ func valueIsGiven(m report.DraftMetric) (string, bool) {
 }
 
 func valueIsShort(m report.DraftMetric) (string, bool) {
-	return fmt.Sprintf("has a value longer than %d characters", MaxText), !isShort(m.Value)
+	return longValue, !isShort(m.Value)
 }
 
 // isShort counts characters as the API server does. Most text is short enough
