@@ -65,7 +65,7 @@ type Limits struct {
 	// InFlight is the largest number of requests being answered; default 4096.
 	InFlight int
 	// PodRate and PodBurst are the share of one pod in requests per second;
-	// defaults 100 and 200.
+	// defaults 200 and 400.
 	PodRate, PodBurst float64
 	// NamespaceRate and NamespaceBurst are the share of one namespace while the
 	// server is busy; defaults 2000 and 4000 requests per second.
@@ -83,8 +83,8 @@ const (
 	defaultIdleTimeout   = 120 * time.Second
 	defaultConnections   = 16384
 	defaultInFlight      = 4096
-	defaultPodRate       = 100
-	defaultPodBurst      = 200
+	defaultPodRate       = 200
+	defaultPodBurst      = 400
 	defaultSpaceRate     = 2000
 	defaultSpaceBurst    = 4000
 )
