@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	configapi "github.com/milepost-dev/milepost/controller/api/config/v1alpha1"
 	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/config"
 	"github.com/milepost-dev/milepost/controller/internal/features"
@@ -82,46 +83,23 @@ func (p *parts) addReportFlow(ctx context.Context) error {
 	if !p.Gates.Enabled(features.TrainJobStatus) {
 		return nil
 	}
-	cluster, err := statuswriter.NewCluster(p.GetCache(), p.Cluster, p.GetHTTPClient())
-	if err != nil {
-		return err
-	}
-	server := p.Config.StatusServer
-	budget, err := statuswriter.NewBudget(float64(*server.QPS), int(*server.Burst), clock.RealClock{})
-	if err != nil {
-		return fmt.Errorf("setting the budget of status writes (statusServer.qps, statusServer.burst): %w", err)
-	}
 	counts, err := metrics.NewReports(ctrlmetrics.Registry)
 	if err != nil {
 		return err
 	}
-	store, err := latest.New(latest.Config{Observer: counts}, budget, cluster)
+	kept, err := p.keepReports(ctx, counts)
 	if err != nil {
 		return err
 	}
-	if err := counts.WatchWaiting(ctrlmetrics.Registry, store); err != nil {
-		return err
-	}
-	writer, err := statuswriter.New(statuswriter.Config{Logger: p.Log.WithName("status-writer"), Observer: counts}, budget, store, cluster)
+	identifier, err := p.identifier(ctx, kept.cluster)
 	if err != nil {
 		return err
 	}
-	identifier, err := p.identifier(cluster)
+	p.door, err = intake.New(p.doorConfig(counts), identifier, reportrules.New(clock.RealClock{}), kept.store)
 	if err != nil {
 		return err
 	}
-	door, err := intake.New(p.doorConfig(counts), identifier, reportrules.New(clock.RealClock{}), store)
-	if err != nil {
-		return err
-	}
-	if err := podidentity.Watch(ctx, p.GetCache()); err != nil {
-		return err
-	}
-	if err := cluster.Watch(ctx, p.GetCache(), store.Forget); err != nil {
-		return err
-	}
-	p.door = door
-	for _, part := range []manager.Runnable{identifier, &reportFlow{door: door, writer: writer}} {
+	for _, part := range []manager.Runnable{identifier, &reportFlow{door: p.door, writer: kept.writer}} {
 		if err := p.Add(part); err != nil {
 			return fmt.Errorf("adding the report flow: %w", err)
 		}
@@ -129,7 +107,59 @@ func (p *parts) addReportFlow(ctx context.Context) error {
 	return nil
 }
 
-func (p *parts) identifier(jobs podidentity.Jobs) (*podidentity.Identifier, error) {
+// kept is the half of the report flow behind the door.
+type kept struct {
+	cluster *statuswriter.Cluster
+	store   *latest.Store
+	writer  *statuswriter.Writer
+}
+
+// keepReports builds the store of newest reports and the writer that empties it.
+func (p *parts) keepReports(ctx context.Context, counts *metrics.Reports) (*kept, error) {
+	cluster, err := statuswriter.NewCluster(p.GetCache(), p.Cluster, p.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	budget, err := writeBudget(p.Config.StatusServer)
+	if err != nil {
+		return nil, err
+	}
+	store, err := latest.New(latest.Config{Observer: counts}, budget, cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := counts.WatchWaiting(ctrlmetrics.Registry, store); err != nil {
+		return nil, err
+	}
+	if err := cluster.Watch(ctx, p.GetCache(), store.Forget); err != nil {
+		return nil, err
+	}
+	logger := p.Log.WithName("status-writer")
+	writer, err := statuswriter.New(statuswriter.Config{Logger: logger, Observer: counts}, budget, store, cluster)
+	return &kept{cluster: cluster, store: store, writer: writer}, err
+}
+
+// writeBudget is what status writes may cost. 0 stands for the default, as it does for the
+// clients of Kubeflow Trainer.
+func writeBudget(server *configapi.StatusServer) (*statuswriter.Budget, error) {
+	qps, burst := *server.QPS, *server.Burst
+	if qps == 0 {
+		qps = configapi.DefaultStatusServerQPS
+	}
+	if burst == 0 {
+		burst = configapi.DefaultStatusServerBurst
+	}
+	budget, err := statuswriter.NewBudget(float64(qps), int(burst), clock.RealClock{})
+	if err != nil {
+		return nil, fmt.Errorf("setting the budget of status writes (statusServer.qps, statusServer.burst): %w", err)
+	}
+	return budget, nil
+}
+
+func (p *parts) identifier(ctx context.Context, jobs podidentity.Jobs) (*podidentity.Identifier, error) {
+	if err := podidentity.Watch(ctx, p.GetCache()); err != nil {
+		return nil, err
+	}
 	api, err := podidentity.NewCluster(p.Cluster, p.GetHTTPClient())
 	if err != nil {
 		return nil, err
