@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,13 +31,14 @@ type command struct {
 	given         map[string]bool // flags that were there
 }
 
+// usage has NAME where the name of the program stands.
 const usage = `Reports the progress of a training program to Milepost, from inside a TrainJob.
 
-  milepost-report --progress 45 --eta 120 --metric loss=0.2
-  milepost-report --step 450 --total 1000 --metric loss=0.2 --metric lr=1e-4
-  milepost-report --complete --metric accuracy=0.97
-  milepost-report --fail "out of memory"
-  train | milepost-report --follow -
+  NAME --progress 45 --eta 120 --metric loss=0.2
+  NAME --step 450 --total 1000 --metric loss=0.2 --metric lr=1e-4
+  NAME --complete --metric accuracy=0.97
+  NAME --fail "out of memory"
+  train | NAME --follow -
 
 A report replaces the one before; what it leaves out becomes unknown. Only --complete makes the
 training complete. With --follow, lines of JSON are read:
@@ -49,9 +51,9 @@ training complete. With --follow, lines of JSON are read:
 Flags:
 `
 
-func parse(args []string, stderr io.Writer) (command, error) {
+func parse(name string, args []string, stderr io.Writer) (command, error) {
 	c := command{given: map[string]bool{}}
-	flags := flag.NewFlagSet("milepost-report", flag.ContinueOnError)
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.Float64Var(&c.progress, "progress", 0, "percent that is done, 0 to 100")
 	flags.Float64Var(&c.eta, "eta", 0, "seconds that remain")
@@ -71,7 +73,7 @@ func parse(args []string, stderr io.Writer) (command, error) {
 	err := flags.Parse(args)
 	flags.Visit(func(f *flag.Flag) { c.given[f.Name] = true })
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stderr, usage)
+		fmt.Fprint(stderr, strings.ReplaceAll(usage, "NAME", name))
 		flags.SetOutput(stderr)
 		flags.PrintDefaults()
 		return c, flag.ErrHelp
@@ -92,26 +94,33 @@ func (c *command) addMetric(text string) error {
 	return nil
 }
 
+// check finds combinations that make no sense.
 func (c *command) check(rest []string) error {
-	ends := 0
-	for _, name := range []string{"complete", "fail", "follow"} {
-		if c.given[name] {
-			ends++
-		}
-	}
-	switch numbers := c.given["progress"] || c.given["eta"] || c.given["step"] || c.given["total"]; {
+	ends := c.count("complete", "fail", "follow")
+	numbers := c.count("progress", "eta", "step", "total")
+	switch {
 	case len(rest) > 0:
 		return fmt.Errorf("%q is too much", rest[0])
 	case ends > 1:
 		return errors.New("--complete, --fail and --follow exclude each other")
-	case ends == 1 && numbers:
+	case ends == 1 && numbers > 0:
 		return errors.New("--progress, --eta, --step and --total do not go with --complete, --fail and --follow")
-	case c.given["step"] != c.given["total"]:
+	case c.count("step", "total") == 1:
 		return errors.New("--step and --total go together")
-	case ends == 0 && !numbers && len(c.metrics) == 0 && !c.version:
+	case ends+numbers+len(c.metrics) == 0 && !c.version:
 		return errors.New("there is nothing to report; --help says what could be")
 	}
 	return nil
+}
+
+// count tells how many of the flags were there.
+func (c *command) count(names ...string) (count int) {
+	for _, name := range names {
+		if c.given[name] {
+			count++
+		}
+	}
+	return count
 }
 
 func (c *command) options(log *slog.Logger) []milepost.Option {
@@ -127,7 +136,7 @@ func (c *command) options(log *slog.Logger) []milepost.Option {
 
 // report makes the one report of the command line.
 func (c *command) report(m *milepost.Reporter) {
-	parts := append(c.metrics, milepost.Keep(c.keep...))
+	parts := slices.Concat(c.metrics, []milepost.Part{milepost.Keep(c.keep...)})
 	switch {
 	case c.complete:
 		m.Complete(parts...)

@@ -11,11 +11,13 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	milepost "github.com/milepost-dev/milepost/reporters/go"
 )
@@ -28,19 +30,20 @@ const (
 	exitUsage = 2
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stderr)) }
+func main() { os.Exit(run(filepath.Base(os.Args[0]), os.Args[1:], os.Stdin, os.Stderr)) }
 
-// run is main with its ends given.
-func run(args []string, stdin io.Reader, stderr io.Writer) int {
-	c, err := parse(args, stderr)
+// run is main with its ends given. It goes by the name that it was called by, which may be
+// "milepost report".
+func run(name string, args []string, stdin io.Reader, stderr io.Writer) int {
+	c, err := parse(name, args, stderr)
 	switch {
-	case err == flag.ErrHelp: //nolint:errorlint // the flag package returns it as it is
+	case errors.Is(err, flag.ErrHelp):
 		return exitFine
 	case err != nil:
-		fmt.Fprintln(stderr, "milepost-report:", err)
+		fmt.Fprintf(stderr, "%s: %v\n", name, err)
 		return exitUsage
 	case c.version:
-		fmt.Fprintln(stderr, "milepost-report", version)
+		fmt.Fprintln(stderr, name, version)
 		return exitFine
 	}
 	m := milepost.Start(c.options(slog.New(slog.NewTextHandler(stderr, nil)))...)

@@ -51,7 +51,7 @@ func TestOneReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := servertest.Start(t)
 			var stderr bytes.Buffer
-			if code := run(tc.args, strings.NewReader(""), &stderr); code != exitFine {
+			if code := run("milepost-report", tc.args, strings.NewReader(""), &stderr); code != exitFine {
 				t.Errorf("exit code %d: %s", code, &stderr)
 			}
 			bodies := server.Bodies()
@@ -65,7 +65,7 @@ func TestOneReport(t *testing.T) {
 func TestFailSendsNothing(t *testing.T) {
 	server := servertest.Start(t)
 	var stderr bytes.Buffer
-	if code := run([]string{"--fail", "out of memory"}, strings.NewReader(""), &stderr); code != exitFine {
+	if code := run("milepost-report", []string{"--fail", "out of memory"}, strings.NewReader(""), &stderr); code != exitFine {
 		t.Errorf("exit code %d", code)
 	}
 	if len(server.Bodies()) != 0 || !strings.Contains(stderr.String(), "out of memory") {
@@ -76,7 +76,7 @@ func TestFailSendsNothing(t *testing.T) {
 func TestOutsideATrainJob(t *testing.T) {
 	t.Setenv("KUBEFLOW_TRAINER_SERVER_URL", "")
 	var stderr bytes.Buffer
-	code := run([]string{"--progress", "1"}, strings.NewReader(""), &stderr)
+	code := run("milepost-report", []string{"--progress", "1"}, strings.NewReader(""), &stderr)
 	if code != exitFine || !strings.Contains(stderr.String(), "KUBEFLOW_TRAINER_SERVER_URL") {
 		t.Errorf("exit code %d, said %s", code, &stderr)
 	}
@@ -98,7 +98,7 @@ func TestWrongUse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := servertest.Start(t)
 			var stderr bytes.Buffer
-			code := run(args, strings.NewReader(""), &stderr)
+			code := run("milepost-report", args, strings.NewReader(""), &stderr)
 			if code != exitUsage || stderr.Len() == 0 || len(server.Bodies()) != 0 {
 				t.Errorf("exit code %d, said %q, sent %q", code, &stderr, server.Bodies())
 			}
@@ -109,9 +109,17 @@ func TestWrongUse(t *testing.T) {
 func TestHelpAndVersion(t *testing.T) {
 	for flag, want := range map[string]string{"--help": "--follow -", "--version": "milepost-report "} {
 		var stderr bytes.Buffer
-		if code := run([]string{flag}, strings.NewReader(""), &stderr); code != exitFine || !strings.Contains(stderr.String(), want) {
+		if code := run("milepost-report", []string{flag}, strings.NewReader(""), &stderr); code != exitFine || !strings.Contains(stderr.String(), want) {
 			t.Errorf("%s: exit code %d, said %s", flag, code, &stderr)
 		}
+	}
+}
+
+func TestUsageSpeaksOfTheNameItWasCalledBy(t *testing.T) {
+	var stderr bytes.Buffer
+	run("milepost report", []string{"--help"}, strings.NewReader(""), &stderr)
+	if !strings.Contains(stderr.String(), "  milepost report --progress 45") || strings.Contains(stderr.String(), "NAME") {
+		t.Errorf("said %s", &stderr)
 	}
 }
 
@@ -128,7 +136,7 @@ null
 {"progress": 1}
 `)
 	var stderr bytes.Buffer
-	if code := run([]string{"--follow", "-"}, input, &stderr); code != exitFine {
+	if code := run("milepost-report", []string{"--follow", "-"}, input, &stderr); code != exitFine {
 		t.Errorf("exit code %d", code)
 	}
 	bodies := server.Bodies()
@@ -148,7 +156,7 @@ func TestEndOfInputSendsTheLastLine(t *testing.T) {
 	server := servertest.Start(t)
 	input := strings.NewReader(`{"progress": 10}` + "\n" + `{"progress": 20, "eta": 7.9, "metrics": {"a": 1, "b": 2.50}, "keep": ["b"]}`)
 	var stderr bytes.Buffer
-	run([]string{"--follow", "-"}, input, &stderr)
+	run("milepost-report", []string{"--follow", "-"}, input, &stderr)
 	bodies := server.Bodies()
 	want := `{"progressPercentage":20,"estimatedRemainingSeconds":7,"metrics":[{"name":"a","value":"1"},{"name":"b","value":"2.5"}]}`
 	if len(bodies) == 0 || inner(bodies[len(bodies)-1]) != want {
@@ -161,7 +169,9 @@ func TestFollowFileThatComesGrowsAndIsReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "progress.jsonl")
 	done := make(chan int)
 	var stderr bytes.Buffer
-	go func() { done <- run([]string{"--follow", path, "--interval", "0s"}, strings.NewReader(""), &stderr) }()
+	go func() {
+		done <- run("milepost-report", []string{"--follow", path, "--interval", "0s"}, strings.NewReader(""), &stderr)
+	}()
 
 	write(t, path, `{"progress": 10}`+"\n"+`{"progress"`)
 	server.Await(t, 1)
