@@ -72,10 +72,9 @@ def _handle(number: int, handler: object) -> None:
 
 def _flush(senders: list[Sender]) -> None:
     """Flushes all at the same time, so that it takes 5 seconds however many they are."""
-    for sender in senders:
-        sender.begin_flush()
-    for sender in senders:
-        sender.flush()
+    ends = [sender.begin_flush() for sender in senders]
+    for sender, end in zip(senders, ends):
+        sender.end_flush(end)
 
 
 def _senders() -> list[Sender]:
@@ -87,7 +86,7 @@ def _at_exit() -> None:
     senders = _senders()
     _flush(senders)
     for sender in senders:
-        sender.close()
+        sender.stop()
         remove(sender)
 
 

@@ -113,7 +113,10 @@ class Sender:
 
     def flush(self) -> None:
         """Waits until nothing is unsent, at most 5 seconds. D22."""
-        end = self.begin_flush()
+        self.end_flush(self.begin_flush())
+
+    def end_flush(self, end: float) -> None:
+        """Waits until nothing is unsent, at most until the end of a flush that was begun."""
         if not end:
             return
         sent = threading.Event()
@@ -138,11 +141,15 @@ class Sender:
         try:
             self.flush()
         finally:
-            self._closed = True
-            under_way = self._under_way
-            if under_way is not None:
-                under_way[1].shorten(0)
-            self._rouse()
+            self.stop()
+
+    def stop(self) -> None:
+        """Ends the worker, whatever is unsent."""
+        self._closed = True
+        under_way = self._under_way
+        if under_way is not None:
+            under_way[1].shorten(0)
+        self._rouse()
         # A thread that is stopped by the end of the interpreter while it writes a log line would take the
         # lock of standard error with it.
         if self._thread is not None and self._thread is not threading.current_thread() and self._thread.is_alive():
