@@ -57,8 +57,6 @@ func run(args []string, stderr io.Writer) error {
 		fmt.Println(version)
 		return nil
 	}
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
-
 	cfg, err := config.Load(*configFile)
 	if err != nil {
 		return err
@@ -67,10 +65,12 @@ func run(args []string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// Before there is a logger: what goes wrong here is said once, by the error.
 	cluster, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding a cluster: %w; run inside one or set KUBECONFIG", err)
 	}
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
 	return manager.Run(ctrl.SetupSignalHandler(), manager.Options{
 		Config: cfg, Gates: gates, Cluster: cluster, Version: version, Log: ctrl.Log, Runtimes: *runtimes,
 	})
