@@ -4,9 +4,8 @@ go 1.26.0
 
 tool github.com/magefile/mage
 
-require github.com/magefile/mage v1.17.2
-
 require (
-	go.yaml.in/yaml/v3 v3.0.6 // indirect
-	golang.org/x/net v0.62.0 // indirect
+	github.com/magefile/mage v1.17.2
+	go.yaml.in/yaml/v3 v3.0.6
+	golang.org/x/net v0.62.0
 )
