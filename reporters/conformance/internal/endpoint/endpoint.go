@@ -49,6 +49,7 @@ type Request struct {
 	Length     int64 // of Content-Length, -1 when it was missing
 	Body       []byte
 	Connection int // counts from 1 in the order in which connections came
+	Began      time.Time // when the attempt can have begun at the latest: before a connection that was made for it
 	Start      time.Time
 	End        time.Time // zero as long as the answer is not complete
 }
@@ -98,6 +99,8 @@ type connKey struct{}
 type trackedConn struct {
 	net.Conn
 	number int
+	came   time.Time
+	used   bool // whether a request came over it
 }
 
 // Certify changes the certificate for new connections.
@@ -200,7 +203,7 @@ func (f *filter) Accept() (net.Conn, error) {
 		f.to.open = append(f.to.open, conn)
 		f.to.mu.Unlock()
 		if !silent {
-			return &trackedConn{conn, number}, nil
+			return &trackedConn{Conn: conn, number: number, came: time.Now()}, nil
 		}
 	}
 }
@@ -222,9 +225,15 @@ func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	request := Request{
 		Method: r.Method, Path: r.URL.Path, Proto: r.Proto, Header: r.Header.Clone(), Length: r.ContentLength,
-		Body: body, Connection: number(r), Start: start,
+		Body: body, Start: start, Began: start,
 	}
 	e.mu.Lock()
+	if conn := tracked(r); conn != nil {
+		request.Connection = conn.number
+		if !conn.used {
+			conn.used, request.Began = true, conn.came
+		}
+	}
 	e.requests = append(e.requests, request)
 	at := len(e.requests) - 1
 	answer := e.then
@@ -242,15 +251,14 @@ func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	e.give(w, r, body, answer)
 }
 
-func number(r *http.Request) int {
+// tracked is the connection that a request came over.
+func tracked(r *http.Request) *trackedConn {
 	conn, _ := r.Context().Value(connKey{}).(net.Conn)
 	if secured, ok := conn.(*tls.Conn); ok {
 		conn = secured.NetConn()
 	}
-	if tracked, ok := conn.(*trackedConn); ok {
-		return tracked.number
-	}
-	return 0
+	found, _ := conn.(*trackedConn)
+	return found
 }
 
 // notify wakes everyone who waits. The caller holds mu.
@@ -295,7 +303,11 @@ func (e *Endpoint) Await(count int, within time.Duration) bool {
 // Stop ends all connections.
 func (e *Endpoint) Stop() error {
 	close(e.stopped)
-	return errors.Join(e.SetMode(Down), e.server.Close())
+	err := errors.Join(e.SetMode(Down), e.server.Close())
+	if errors.Is(err, net.ErrClosed) { // the server may not have noticed yet that its listeners are gone
+		return nil
+	}
+	return err
 }
 
 // dated writes the HTTP date for {now+SECONDS}.

@@ -96,7 +96,7 @@ func (w wanted) checkTimes(got endpoint.Request, before *endpoint.Request, asked
 		return errors.Join(problems...)
 	}
 	if w.Gap != nil {
-		from := before.Start
+		from := before.Began // the interval counts from the start of the attempt, connecting included
 		if w.Gap.From == "end" {
 			from = before.End
 		}
