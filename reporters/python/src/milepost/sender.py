@@ -67,7 +67,8 @@ class Sender:
         self._waiting: list[threading.Event] = []
         # Written by the worker.
         self._settled: Optional[Report] = None  # the last report that was sent or dropped
-        self._under_way: Optional[tuple[Report, Attempt]] = None
+        self._under_way: Optional[Attempt] = None
+        self._taken: Optional[Report] = None  # out of the slot by the attempt that is under way
         self._idle = False  # whether it waits for a report
         # Unlike a condition, this queue may be used while a signal interrupts its use.
         self._wake: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -105,9 +106,9 @@ class Sender:
         if now >= self._flush_end:  # one that is under way keeps its end
             self._flush_due = now
             self._flush_end = now + FLUSH_LIMIT * self._scales.limit
-        under_way = self._under_way
-        if under_way is not None and under_way[0] is not self._slot:
-            under_way[1].shorten(STALE_LIMIT * self._scales.limit)
+        under_way, taken = self._under_way, self._taken
+        if under_way is not None and taken is not None and taken is not self._slot:
+            under_way.shorten(STALE_LIMIT * self._scales.limit)
         self._rouse()
         return self._flush_end
 
@@ -148,7 +149,7 @@ class Sender:
         self._closed = True
         under_way = self._under_way
         if under_way is not None:
-            under_way[1].shorten(0)
+            under_way.shorten(0)
         self._rouse()
         # A thread that is stopped by the end of the interpreter while it writes a log line would take the
         # lock of standard error with it.
@@ -198,36 +199,40 @@ class Sender:
             pass
 
     def _attempt(self, limit: float) -> None:
-        report = self._slot
-        if report is None:
-            return
         start = monotonic()
-        attempt = Attempt(limit)
-        self._under_way = report, attempt
+        self._taken = None
+        self._under_way = attempt = Attempt(limit)
         try:
-            body, left_out = encode(report)
-            if left_out and METRICS.first(""):
-                self._lines.write(
-                    WARNING, f"over 256 metrics or 64 KiB: {left_out} metrics left out; keep marks those that must stay"
-                )
-            answer, error = self._transport.send("POST", body, attempt), ""
+            answer, error = self._transport.post(self._take, attempt), ""
         except Exception as problem:  # a fault of any kind is a failed attempt
             answer, error = None, describe(problem)
         self._under_way = None
-        self._settle(report, start, answer, error)
+        self._settle(start, answer, error)
 
-    def _settle(self, report: Report, start: float, answer: Optional[Answer], error: str) -> None:
+    def _take(self) -> bytes:
+        """The body of the newest report, now that there is a connection for it."""
+        self._taken = report = self._slot
+        if report is None:
+            raise AssertionError("an attempt without a report")
+        body, left_out = encode(report)
+        if left_out and METRICS.first(""):
+            self._lines.write(
+                WARNING, f"over 256 metrics or 64 KiB: {left_out} metrics left out; keep marks those that must stay"
+            )
+        return body
+
+    def _settle(self, start: float, answer: Optional[Answer], error: str) -> None:
         """Acts on the end of an attempt."""
         end = monotonic()
         became = FAILED if answer is None else outcome(answer.status)
         if became == FAILED:
             self._pacing.failed(end, None if answer is None else retry_after(answer.retry_after))
-            if report is self._slot:  # a newer one goes at once in a flush
+            if self._taken in (None, self._slot):  # a newer one goes at once in a flush
                 self._flush_due = end + FLUSH_PAUSE * self._scales.limit
         else:
             self._pacing.settled(start)
         if became != FAILED:
-            self._settled = report
+            self._settled = self._taken
         if not self._closed:
             self._speak(end, became, answer, error)
         if not self._unsent:

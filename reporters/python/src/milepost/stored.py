@@ -44,7 +44,7 @@ def ask(endpoint: Endpoint, limit_scale: float) -> Optional[Stored]:
     def work() -> None:
         transport = Transport(endpoint)  # that of the worker is in use
         try:
-            found.append(read(transport.send("GET", None, attempt)))
+            found.append(read(transport.get(attempt)))
         except Exception:  # there is nothing to go on from, for whatever reason
             pass
         finally:

@@ -10,7 +10,7 @@ import re
 import ssl
 from http.client import HTTPException
 from pathlib import Path
-from typing import Optional
+from typing import Callable, Optional
 
 from .answers import UNAUTHORIZED, Answer
 from .connection import Attempt, Connection
@@ -44,27 +44,42 @@ class Transport:
         self._context: Optional[ssl.SSLContext] = None
         self._roots = b""  # content of the CA file that the context trusts
 
-    def send(self, method: str, body: Optional[bytes], attempt: Attempt) -> Answer:
-        """Sends a request, once more with a new token after 401. Raises when no answer came. D14."""
-        answer = self._once(method, body, attempt)
+    def post(self, body: Callable[[], bytes], attempt: Attempt) -> Answer:
+        """Sends what the callback gives, which is asked as late as possible. Raises when no answer came."""
+        return self._send("POST", body, attempt)
+
+    def get(self, attempt: Attempt) -> Answer:
+        """Asks for the stored report. Raises when no answer came."""
+        return self._send("GET", None, attempt)
+
+    def _send(self, method: str, body: Optional[Callable[[], bytes]], attempt: Attempt) -> Answer:
+        """Sends a request, and the same once more with a new token after 401. D14."""
+        made: list[Optional[bytes]] = []
+
+        def once() -> Optional[bytes]:
+            if not made:
+                made.append(None if body is None else body())
+            return made[0]
+
+        answer = self._once(method, once, attempt)
         if answer.status == UNAUTHORIZED:
-            answer = self._once(method, body, attempt)
+            answer = self._once(method, once, attempt)
         return answer
 
-    def _once(self, method: str, body: Optional[bytes], attempt: Attempt) -> Answer:
+    def _once(self, method: str, body: Callable[[], Optional[bytes]], attempt: Attempt) -> Answer:
         context = self._trust()
-        request = self._request(method, body, read_token(self._endpoint.token_file))
+        token = read_token(self._endpoint.token_file)
         kept = self._connection
         if kept is not None and kept.idle > _MOST_IDLE:
             self.close()
             kept = None
         if kept is not None:
             try:
-                return self._exchange(kept, method, request, attempt)
+                return self._exchange(kept, method, self._request(method, body(), token), attempt)
             except (OSError, HTTPException):
                 self.close()  # it was dead; another one may not be. D19.
         fresh = self._connection = Connection(self._endpoint.host, self._endpoint.port, context, attempt)
-        return self._exchange(fresh, method, request, attempt)
+        return self._exchange(fresh, method, self._request(method, body(), token), attempt)
 
     def _exchange(self, connection: Connection, method: str, request: bytes, attempt: Attempt) -> Answer:
         try:
