@@ -48,7 +48,7 @@ type Request struct {
 	Header     http.Header
 	Length     int64 // of Content-Length, -1 when it was missing
 	Body       []byte
-	Connection int // counts from 1 in the order in which connections came
+	Connection int       // counts from 1 in the order in which connections came
 	Began      time.Time // when the attempt can have begun at the latest: before a connection that was made for it
 	Start      time.Time
 	End        time.Time // zero as long as the answer is not complete
