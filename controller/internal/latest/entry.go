@@ -33,6 +33,8 @@ type entry struct {
 	newest  report.Report
 	from    report.Sender
 	version uint64
+	// accepted is when newest was accepted, by the clock here.
+	accepted time.Time
 	// settled is the newest version that is stored, or needs not be.
 	settled uint64
 	// taken is the version that the writer works on; 0 when none.
@@ -90,8 +92,12 @@ func (e *entry) supersedes(from report.Sender, rep report.Report) bool {
 		return true
 	}
 	// A report under way when the job completed must not take the place of the
-	// final one. Training that goes on after it says so by a later time.
-	return e.version > 0 && e.newest.Final() && !rep.Final() && !rep.OrderTime().After(e.newest.OrderTime())
+	// final one. Training that goes on after it says so by a later time, or by a
+	// pod that was not there before, whatever its clock says.
+	if e.version == 0 || !e.newest.Final() || rep.Final() || from.PodCreated.After(e.accepted) {
+		return false
+	}
+	return !rep.OrderTime().After(e.newest.OrderTime())
 }
 
 // stored tells whether this very report is stored, as when an answer was lost
@@ -108,7 +114,7 @@ func (e *entry) accept(from report.Sender, rep report.Report, now time.Time, max
 		e.sinceNext = now
 	}
 	e.version++
-	e.newest, e.from = rep, from
+	e.newest, e.from, e.accepted = rep, from, now
 	e.remember(from.Reporter(), rep.OrderTime(), maxReporters)
 }
 

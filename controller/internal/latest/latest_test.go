@@ -55,6 +55,12 @@ func sender(job, pod string) report.Sender {
 	}
 }
 
+// newPod is a sender whose pod was made after all else in a test.
+func newPod(from report.Sender) report.Sender {
+	from.PodCreated = time.Now().Add(time.Hour)
+	return from
+}
+
 // at is a report with a progress, sent so many milliseconds after start.
 func at(ms int, progress int32) report.Report {
 	sent := start.Add(time.Duration(ms) * time.Millisecond)
@@ -125,6 +131,10 @@ func TestWhichReportsAreSuperseded(t *testing.T) {
 		},
 		"training that goes on after a final report": {
 			first: at(1000, 100), second: at(2000, 10), firstSender: sender("a", "p"), secondSender: sender("a", "q"),
+			want: report.Accepted,
+		},
+		"a pod made after the final report, with a clock that is behind": {
+			first: at(1000, 100), second: at(900, 0), firstSender: sender("a", "p"), secondSender: newPod(sender("a", "q")),
 			want: report.Accepted,
 		},
 		"a job of the same name with another life": {

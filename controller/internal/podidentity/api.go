@@ -39,6 +39,10 @@ const (
 	keysPath      = "/openid/v1/jwks"
 )
 
+// +kubebuilder:rbac:urls=/.well-known/openid-configuration;/openid/v1/jwks,verbs=get
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+
 // Cluster is the API of a real API server. It talks to that server alone: the
 // addresses in the discovery document may lead to an outside issuer, which must
 // not be offered the controller's credentials and may not be reachable.

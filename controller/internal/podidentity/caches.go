@@ -33,6 +33,10 @@ func CacheOptions() (map[ctrlclient.Object]ctrlcache.ByObject, error) {
 	}, nil
 }
 
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch
+// +kubebuilder:rbac:groups=jobset.x-k8s.io,resources=jobsets,verbs=list;watch
+
 // Watch starts the informers, so that the first report does not wait for them.
 // It is called before the manager starts.
 func Watch(ctx context.Context, informers ctrlcache.Informers) error {

@@ -23,6 +23,9 @@ import (
 	"github.com/milepost-dev/milepost/controller/internal/report"
 )
 
+// +kubebuilder:rbac:groups=trainer.kubeflow.org,resources=trainjobs,verbs=get;list;watch
+// +kubebuilder:rbac:groups=trainer.kubeflow.org,resources=trainjobs/status,verbs=patch
+
 // Cluster is the Target of the cluster: it reads TrainJobs through the manager's
 // cache and writes status.trainerStatus.
 //
