@@ -156,8 +156,8 @@ class Executor:
             self._reporter.report(99, 100)
             self._reporter.complete()
             sys.exit(0)
-        _, status = os.waitpid(child, 0)
-        return {"childStatus": os.WEXITSTATUS(status) if os.WIFEXITED(status) else -1}
+        ended = os.waitpid(child, 0)[1]
+        return {"childStatus": os.WEXITSTATUS(ended) if os.WIFEXITED(ended) else -1}
 
     def do_handle(self, request: Answer) -> None:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(request["exitCode"]))

@@ -69,6 +69,7 @@ class Sender:
         self._settled: Optional[Report] = None  # the last report that was sent or dropped
         self._under_way: Optional[Attempt] = None
         self._taken: Optional[Report] = None  # out of the slot by the attempt that is under way
+        self._began = 0.0  # when it was taken; the interval counts from there
         self._idle = False  # whether it waits for a report
         # Unlike a condition, this queue may be used while a signal interrupts its use.
         self._wake: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -199,7 +200,6 @@ class Sender:
             pass
 
     def _attempt(self, limit: float) -> None:
-        start = monotonic()
         self._taken = None
         self._under_way = attempt = Attempt(limit)
         try:
@@ -207,13 +207,14 @@ class Sender:
         except Exception as problem:  # a fault of any kind is a failed attempt
             answer, error = None, describe(problem)
         self._under_way = None
-        self._settle(start, answer, error)
+        self._settle(answer, error)
 
     def _take(self) -> bytes:
         """The body of the newest report, now that there is a connection for it."""
         self._taken = report = self._slot
+        self._began = monotonic()
         if report is None:
-            raise AssertionError("an attempt without a report")
+            return b"{}"  # which changes nothing; an attempt begins with a report in the slot
         body, left_out = encode(report)
         if left_out and METRICS.first(""):
             self._lines.write(
@@ -221,7 +222,7 @@ class Sender:
             )
         return body
 
-    def _settle(self, start: float, answer: Optional[Answer], error: str) -> None:
+    def _settle(self, answer: Optional[Answer], error: str) -> None:
         """Acts on the end of an attempt."""
         end = monotonic()
         became = FAILED if answer is None else outcome(answer.status)
@@ -230,7 +231,7 @@ class Sender:
             if self._taken in (None, self._slot):  # a newer one goes at once in a flush
                 self._flush_due = end + FLUSH_PAUSE * self._scales.limit
         else:
-            self._pacing.settled(start)
+            self._pacing.settled(self._began)
         if became != FAILED:
             self._settled = self._taken
         if not self._closed:
