@@ -117,7 +117,7 @@ with the same endpoint, the same checks and no cluster at all.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see '%s --help'", err, c.CommandPath())
 	})
-	root.AddCommand(p.runCommand(), p.getCommand(), p.versionCommand())
+	root.AddCommand(p.runCommand(), p.getCommand(), p.reportCommand(), p.versionCommand())
 	return root
 }
 
