@@ -68,10 +68,10 @@ const (
 
 // asFailure names the kind of err; stage is the kind of errors that say no more than that.
 func asFailure(stage string, err error) *failure {
-	var timeout net.Error
-	switch {
-	case errors.As(err, &timeout) && timeout.Timeout():
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 		return &failure{failedTimeout, err}
+	}
+	switch {
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return &failure{failedReset, err}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
@@ -114,8 +114,7 @@ func (c *client) send(ctx context.Context, deadline time.Time, head, body []byte
 }
 
 func isTimeout(err error) bool {
-	var f *failure
-	return errors.As(err, &f) && f.kind == failedTimeout
+	return kindOf(err) == failedTimeout
 }
 
 // attempt tells in begun whether any byte of an answer arrived.
@@ -209,8 +208,7 @@ var _ error = (*failure)(nil)
 
 // kindOf is the kind of a failure, for the tables.
 func kindOf(err error) string {
-	var f *failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*failure](err); ok {
 		return f.kind
 	}
 	return fmt.Sprintf("%T", err)

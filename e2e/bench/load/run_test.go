@@ -180,7 +180,7 @@ func TestRunChargesAStallToEveryReportItDelays(t *testing.T) {
 
 func TestRunCountsFailuresByKind(t *testing.T) {
 	release := make(chan struct{})
-	s := startServer(t, func(w http.ResponseWriter, r *http.Request) {
+	s := startServer(t, func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/job-0" {
 			panic(http.ErrAbortHandler)
 		}

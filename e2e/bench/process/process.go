@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -100,7 +101,7 @@ func (p *Process) WaitReady(ctx context.Context, timeout time.Duration, check fu
 		}
 		select {
 		case <-p.exited:
-			return fmt.Errorf("%s ended before it was ready: %v%s", p.name, p.err, p.lastLines())
+			return fmt.Errorf("%s ended before it was ready: %w%s", p.name, p.ending(), p.lastLines())
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for %s: %w (last: %w)%s", p.name, ctx.Err(), err, p.lastLines())
 		case <-ticker.C:
@@ -115,10 +116,18 @@ func (p *Process) Exited() <-chan struct{} { return p.exited }
 func (p *Process) Alive() error {
 	select {
 	case <-p.exited:
-		return fmt.Errorf("%s ended by itself: %v%s", p.name, p.err, p.lastLines())
+		return fmt.Errorf("%s ended by itself: %w%s", p.name, p.ending(), p.lastLines())
 	default:
 		return nil
 	}
+}
+
+// ending says how a program ended that has; one that was not asked to had no reason to end well.
+func (p *Process) ending() error {
+	if p.err == nil {
+		return errors.New("exit status 0")
+	}
+	return p.err
 }
 
 // Stop asks the program to end and kills it when it has not done so in time. The error names a
@@ -138,8 +147,8 @@ func (p *Process) Stop() error {
 // StopAll stops programs in reverse order of the list.
 func StopAll(processes []*Process) error {
 	var errs []error
-	for i := len(processes) - 1; i >= 0; i-- {
-		errs = append(errs, processes[i].Stop())
+	for _, p := range slices.Backward(processes) {
+		errs = append(errs, p.Stop())
 	}
 	return errors.Join(errs...)
 }

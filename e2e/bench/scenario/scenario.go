@@ -85,11 +85,11 @@ func (m Measures) mean(figure func(*result.Measure) float64) float64 {
 	return sum / float64(len(m))
 }
 
-// compare prints a figure of every server but ours.
-func (m Measures) compare(phase string, show func(Measures) string) map[result.Server]string {
+// compare prints a figure of every server but ours, for scenarios of one phase.
+func (m Measures) compare(show func(Measures) string) map[result.Server]string {
 	compared := map[result.Server]string{}
 	for _, server := range []result.Server{result.Echo, result.Upstream, result.UpstreamLifted} {
-		if runs := m.of(server, phase); len(runs) > 0 {
+		if runs := m.of(server, ""); len(runs) > 0 {
 			compared[server] = show(runs)
 		}
 	}

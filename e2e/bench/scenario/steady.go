@@ -52,7 +52,7 @@ func judgeSteady(m Measures) result.Verdict {
 	ours := m.of(result.Milepost, "")
 	v := result.Verdict{
 		Want:     fmt.Sprintf("100 %% accepted, stored value ≤ %.0f s old", wantSteadyAge),
-		Compared: m.compare("", show),
+		Compared: m.compare(show),
 	}
 	if len(ours) > 0 {
 		v.Got = show(ours)
@@ -80,7 +80,7 @@ func judgeMany(m Measures, budget float64) result.Verdict {
 	ours := m.of(result.Milepost, "")
 	v := result.Verdict{
 		Want: fmt.Sprintf("100 %% accepted, stored value ≤ %.0f s old, finals ≤ %.0f s, within the budget", wantManyAge, wantFinalAge),
-		Compared: m.compare("", func(runs Measures) string {
+		Compared: m.compare(func(runs Measures) string {
 			return fmt.Sprintf("%s, p99 %s ms", result.Percent(runs.mean(quietShare)), result.Millis(runs.mean(quietP99)))
 		}),
 	}

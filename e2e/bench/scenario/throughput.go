@@ -60,7 +60,7 @@ func judgeRate(m Measures, want float64) result.Verdict {
 		Want:     fmt.Sprintf("≥ %.0f %% of the echo server", want*100),
 		Got:      fmt.Sprintf("%s accepted, %.0f %% of the echo server", printRate(ours), share*100),
 		Pass:     share >= want,
-		Compared: m.compare("", printRate),
+		Compared: m.compare(printRate),
 	}
 }
 
@@ -88,6 +88,6 @@ func judgeOffered(m Measures) result.Verdict {
 		Want:     fmt.Sprintf("100 %% accepted, p99 ≤ %d ms", wantOfferedP99),
 		Got:      show(ours),
 		Pass:     ours.mean(quietShare) == 1 && ours.mean(quietP99) <= wantOfferedP99,
-		Compared: m.compare("", show),
+		Compared: m.compare(show),
 	}
 }
