@@ -16,13 +16,14 @@ type Build mg.Namespace
 
 // binaries maps the name of a binary in bin/ to its main package.
 var binaries = map[string]string{
-	"manager":  "./controller/cmd/manager",
-	"milepost": "./controller/cmd/milepost",
+	"manager":         "./controller/cmd/manager",
+	"milepost":        "./controller/cmd/milepost",
+	"milepost-report": "./reporters/go/cmd/milepost-report",
 }
 
 // All builds every binary into bin/.
 func (Build) All(ctx context.Context) error {
-	for _, name := range []string{"manager", "milepost"} {
+	for _, name := range []string{"manager", "milepost", "milepost-report"} {
 		if err := buildBinary(ctx, name); err != nil {
 			return err
 		}
@@ -35,6 +36,9 @@ func (Build) Manager(ctx context.Context) error { return buildBinary(ctx, "manag
 
 // Milepost builds the command line tool into bin/milepost.
 func (Build) Milepost(ctx context.Context) error { return buildBinary(ctx, "milepost") }
+
+// Report builds the program behind `milepost report` into bin/milepost-report.
+func (Build) Report(ctx context.Context) error { return buildBinary(ctx, "milepost-report") }
 
 // buildBinary builds one of the binaries with the version of this tree and says where it is.
 func buildBinary(ctx context.Context, name string) error {
