@@ -75,3 +75,35 @@ func parseMemory(status []byte, key string) int64 {
 	}
 	return 0
 }
+
+// MachineCPU is the time all processors of the machine have been busy since it started, the time
+// that its host took away included.
+func MachineCPU() (time.Duration, error) {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, fmt.Errorf("reading the load of the machine: %w", err)
+	}
+	return parseMachineCPU(string(stat))
+}
+
+// parseMachineCPU adds the fields of the line "cpu" but for idle and iowait, and those of guests,
+// which are part of user time.
+func parseMachineCPU(stat string) (time.Duration, error) {
+	const idle, iowait, steal = 3, 4, 7
+	fields := strings.Fields(stat)
+	if len(fields) < steal+2 || fields[0] != "cpu" {
+		return 0, fmt.Errorf("unexpected start of /proc/stat %.40q", stat)
+	}
+	var ticks int64
+	for i, field := range fields[1 : steal+2] {
+		if i == idle || i == iowait {
+			continue
+		}
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("unexpected time in /proc/stat: %w", err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * clockTick, nil
+}

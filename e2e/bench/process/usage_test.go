@@ -53,3 +53,25 @@ func TestParseMemory(t *testing.T) {
 		})
 	}
 }
+
+func TestParseMachineCPU(t *testing.T) {
+	tests := map[string]struct {
+		stat    string
+		want    time.Duration
+		wantErr bool
+	}{
+		"idle, waiting and guests do not count": {
+			stat: "cpu  100 1 50 9999 9999 2 3 4 77 88\ncpu0 1 1 1 1 1 1 1 1 1 1\n", want: 1600 * time.Millisecond,
+		},
+		"a file of another form is an error": {stat: "intr 5", wantErr: true},
+		"a word as time is an error":         {stat: "cpu 1 2 x 4 5 6 7 8 9 10", wantErr: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := parseMachineCPU(tc.stat)
+			if (err != nil) != tc.wantErr || got != tc.want {
+				t.Errorf("parseMachineCPU() = %v, %v, want %v, error %v", got, err, tc.want, tc.wantErr)
+			}
+		})
+	}
+}

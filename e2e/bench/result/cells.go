@@ -54,7 +54,7 @@ func (m *Measure) writesCell() string {
 
 func (m *Measure) coresCell() string {
 	c := m.Cost
-	return fmt.Sprintf("%.2f, %.2f, %.2f, %.2f", c.Server, c.Generator, c.APIServer, c.Etcd)
+	return fmt.Sprintf("%.2f, %.2f, %.2f, %.2f, %.2f", c.Server, c.Generator, c.APIServer, c.Etcd, c.Others)
 }
 
 // otherAnswers lists what was not a 200: status codes first, then failures by kind.

@@ -80,7 +80,7 @@ func (r *Report) measures(b *strings.Builder) {
 	b.WriteString("## Every run\n\nLatency is that of accepted reports in milliseconds, from the moment a report was due. " +
 		"Age is the time from an accepted report to its value, or a newer one of its job, in a watch.\n\n")
 	b.WriteString("| scenario | server | clients | due | accepted | per second | p50 | p90 | p99 | p99.9 | max " +
-		"| age p99 / max | final age max | status writes/s | cores: server, generator, API server, etcd | resident | other answers |\n")
+		"| age p99 / max | final age max | status writes/s | cores: server, generator, API server, etcd, all else | resident | other answers |\n")
 	b.WriteString("|" + strings.Repeat(" --- |", 17) + "\n")
 	for i := range r.Measures {
 		m := &r.Measures[i]

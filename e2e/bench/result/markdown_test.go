@@ -40,7 +40,7 @@ func sample() *Report {
 			Staleness: &staleness.Report{
 				All: staleness.Ages{Reports: 799, P99: 0.3, Max: 1.25}, Finals: staleness.Ages{Reports: 7, Max: 0.02, Never: 1},
 			},
-			Cost:   Cost{Server: 0.2, Generator: 0.1, APIServer: 0.5, Etcd: 0.3, Resident: 60 << 20},
+			Cost:   Cost{Server: 0.2, Generator: 0.1, APIServer: 0.5, Etcd: 0.3, Others: 0.05, Resident: 60 << 20},
 			Writes: Writes{Status: 780, Seconds: 20},
 		}},
 		Skipped: []string{"upstream: user namespaces are not allowed"},
@@ -59,7 +59,7 @@ func TestWriteMarkdown(t *testing.T) {
 		"passed row":   "| `full-speed` 64 connections | PASS | ≥ 30 % of echo | 9,000/s, 41 % | 22,000/s | – | 305/s |\n",
 		"missed row":   "| `memory` 10,000 jobs | MISS | ≤ 200 MiB | 230 MiB | – | – | – |\n",
 		"other row":    "| `steady` 200 jobs | – | all | – | all | – | – |\n",
-		"run":          "| steady | milepost, with flood | quiet | 800 | 99.88 % | 40 | 8.20 | 11.0 | 20.4 | 120 | 130 | 0.30 / 1.25 s | 0.02 s of 7, 1 never | 39.0 | 0.20, 0.10, 0.50, 0.30 | 60 MiB | 503: 2, timeout: 1, sent again: 2 |\n",
+		"run":          "| steady | milepost, with flood | quiet | 800 | 99.88 % | 40 | 8.20 | 11.0 | 20.4 | 120 | 130 | 0.30 / 1.25 s | 0.02 s of 7, 1 never | 39.0 | 0.20, 0.10, 0.50, 0.30, 0.05 | 60 MiB | 503: 2, timeout: 1, sent again: 2 |\n",
 		"what is left": "- Left out: upstream: user namespaces are not allowed\n",
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -45,6 +45,7 @@ type Cost struct {
 	Generator    float64 `json:"generatorCores"`
 	APIServer    float64 `json:"apiServerCores"`
 	Etcd         float64 `json:"etcdCores"`
+	Others       float64 `json:"otherCores"`        // everything else on the machine
 	Resident     int64   `json:"residentBytes"`     // of the server, at the end
 	PeakResident int64   `json:"peakResidentBytes"` // of the server
 }

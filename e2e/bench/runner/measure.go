@@ -125,8 +125,7 @@ func (b *bed) send(ctx context.Context, m *result.Measure, server *subject.Serve
 	if err != nil {
 		return err
 	}
-	m.Cost = sent.costSince(before)
-	m.Cost.Generator = m.Load.CPUSeconds / m.Load.Seconds
+	m.Cost = sent.costSince(before, m.Load)
 	if tracker != nil {
 		if m.Staleness, err = settle(ctx, tracker, plan); err != nil {
 			return err
@@ -174,15 +173,19 @@ func (b *bed) count(ctx context.Context, m *result.Measure, before *look) error 
 
 // look is the state of all counters at one moment.
 type look struct {
-	at     time.Time
-	server process.Usage
-	plane  map[string]process.Usage
-	writes controlplane.Writes
+	at      time.Time
+	machine time.Duration
+	server  process.Usage
+	plane   map[string]process.Usage
+	writes  controlplane.Writes
 }
 
 func (b *bed) look(ctx context.Context, server *subject.Server) (*look, error) {
 	l := &look{at: time.Now(), plane: map[string]process.Usage{}}
 	var err error
+	if l.machine, err = process.MachineCPU(); err != nil {
+		return nil, err
+	}
 	if l.server, err = server.Process.Usage(); err != nil {
 		return nil, err
 	}
@@ -195,14 +198,18 @@ func (b *bed) look(ctx context.Context, server *subject.Server) (*look, error) {
 	return l, err
 }
 
-// costSince is what was used between two looks.
-func (l *look) costSince(before *look) result.Cost {
-	cores := func(now, then process.Usage) float64 {
-		return (now.CPU - then.CPU).Seconds() / l.at.Sub(before.at).Seconds()
+// costSince is what was used between two looks, and by whom.
+func (l *look) costSince(before *look, generator *load.Outcome) result.Cost {
+	seconds := l.at.Sub(before.at).Seconds()
+	cores := func(now, then process.Usage) float64 { return (now.CPU - then.CPU).Seconds() / seconds }
+	c := result.Cost{
+		Server:    cores(l.server, before.server),
+		Generator: generator.CPUSeconds / generator.Seconds,
+		APIServer: cores(l.plane["kube-apiserver"], before.plane["kube-apiserver"]),
+		Etcd:      cores(l.plane["etcd"], before.plane["etcd"]),
+		Resident:  l.server.Resident, PeakResident: l.server.PeakResident,
 	}
-	part := func(name string) float64 { return cores(l.plane[name], before.plane[name]) }
-	return result.Cost{
-		Server: cores(l.server, before.server), APIServer: part("kube-apiserver"), Etcd: part("etcd"),
-		Resident: l.server.Resident, PeakResident: l.server.PeakResident,
-	}
+	known := c.Server + c.Generator + c.APIServer + c.Etcd
+	c.Others = max(0, (l.machine-before.machine).Seconds()/seconds-known)
+	return c
 }
