@@ -63,7 +63,7 @@ func Connect(ctx context.Context) (*Bed, error) {
 	if bed.Clientset, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("creating a client: %w", err)
 	}
-	if _, err := bed.Clientset.Discovery().ServerVersion(); err != nil {
+	if _, err := bed.Clientset.Discovery().ServerVersionWithContext(ctx); err != nil {
 		return nil, fmt.Errorf("reaching the cluster: %w", err)
 	}
 	if bed.Client, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {

@@ -35,13 +35,17 @@ func Main(m *testing.M) {
 	if Inside() {
 		os.Exit(m.Run())
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	code, err := Enter(ctx, os.Stderr, DefaultImages(), Helm3, Helm4)
+	code, err := enterSuite()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "testbed: %v\n", err)
 	}
 	os.Exit(code)
+}
+
+func enterSuite() (int, error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return Enter(ctx, os.Stderr, DefaultImages(), Helm3, Helm4)
 }
 
 // Inside tells whether this process can reach the cluster: Enter has started it.

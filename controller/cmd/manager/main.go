@@ -5,6 +5,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -49,7 +50,7 @@ func run(args []string, stderr io.Writer) error {
 	logging := zap.Options{TimeEncoder: zapcore.RFC3339NanoTimeEncoder}
 	logging.BindFlags(flags)
 	switch err := flags.Parse(args); {
-	case err == flag.ErrHelp:
+	case errors.Is(err, flag.ErrHelp):
 		return nil
 	case err != nil:
 		return err

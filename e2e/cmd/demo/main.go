@@ -17,16 +17,16 @@ import (
 const sample = "docs/examples/manifests/digits.yaml"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	code, err := run(ctx)
+	code, err := run()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "demo: %v\n", err)
 	}
 	os.Exit(code)
 }
 
-func run(ctx context.Context) (int, error) {
+func run() (int, error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	if !testbed.Inside() {
 		images := testbed.DefaultImages()
 		images.Python = "" // the sample is in Go, so that the demo needs nothing else
