@@ -96,6 +96,21 @@ var promises = []struct{ packages, refused, allowed []string }{
 		refused:  paths("./controller/api/trainer/v1alpha1", "./e2e/infra/binaries"),
 		allowed:  paths("./magefiles/internal/house"),
 	},
+	{
+		packages: []string{"reporters/go", "reporters/go/internal/wire", "reporters/go/cmd/milepost-report"},
+		refused:  paths("./controller/api/trainer/v1alpha1", "github.com/spf13/cobra", "./reporters/conformance/internal/vectors"),
+		allowed:  paths("time", "./reporters/go/internal/wire"),
+	},
+	{
+		packages: []string{"reporters/conformance/internal/runner"},
+		refused:  paths("./controller/api/trainer/v1alpha1", "./reporters/go"),
+		allowed:  paths("./reporters/conformance/internal/endpoint", "github.com/santhosh-tekuri/jsonschema/v6"),
+	},
+	{
+		packages: []string{"controller/internal/intake", "controller/cmd/milepost", "e2e/suites/reporting", "magefiles"},
+		refused:  paths("./reporters/go", "./reporters/conformance/internal/vectors"),
+		allowed:  paths("time"),
+	},
 }
 
 // Probes turns the promises into imports to show the linter.
