@@ -44,45 +44,49 @@ class Collected:
         self.items: list[Pair] = []
         self.unfit: list[str] = []
         self.visited = 0
-        if isinstance(metrics, Mapping):
-            self._add_all("", metrics, frozenset((id(metrics),)))
-        elif metrics is not None:
-            self.unfit.append("metrics")
+        if metrics is not None:
+            self._nested("metrics", "", metrics, frozenset())
 
-    def _add_all(self, prefix: str, metrics: Mapping[object, object], path: frozenset[int]) -> None:
+    def _nested(self, name: str, prefix: str, metrics: object, path: frozenset[int]) -> None:
         """Adds the entries of a map. The path holds the maps around it."""
-        for key, value in list(metrics.items()):
-            self.visited += 1
-            if self.visited > _MOST_VISITED:
-                return
-            name = _key_text(key)
-            if name is None:
-                self.unfit.append(f"{prefix}a key of type {type(key).__name__}")
-                continue
-            name = prefix + name
-            if type(value) is float or not isinstance(value, Mapping):
-                self._add(name, value)
-            elif id(value) in path or len(name) > METRIC_NAME_MAX_LENGTH:
-                self.unfit.append(name)
-            else:
-                self._add_nested(name, value, path)
-
-    def _add(self, name: str, value: object) -> None:
-        text = value_text(value)
-        if (
-            text is not None
-            and METRIC_NAME_MIN_LENGTH <= len(name) <= METRIC_NAME_MAX_LENGTH
-            and METRIC_VALUE_MIN_LENGTH <= len(text) <= METRIC_VALUE_MAX_LENGTH
-        ):
-            self.items.append((name, text))
-        else:
-            self.unfit.append(name)
-
-    def _add_nested(self, name: str, value: Mapping[object, object], path: frozenset[int]) -> None:
         try:
-            self._add_all(name + "/", value, path | {id(value)})
+            if not isinstance(metrics, Mapping) or id(metrics) in path:
+                self.unfit.append(name)
+                return
+            path |= {id(metrics)}
+            for key, value in list(metrics.items()):
+                self.visited += 1
+                if self.visited > _MOST_VISITED:
+                    return
+                self._entry(prefix, key, value, path)
         except Exception:  # a map of somebody else's making; it costs itself alone
             self.unfit.append(name)
+
+    def _entry(self, prefix: str, key: object, value: object, path: frozenset[int]) -> None:
+        """Adds one entry of a map."""
+        text = _key_text(key)
+        if text is None:
+            self.unfit.append(f"{prefix}a key of type {type(key).__name__}")
+            return
+        name = prefix + text
+        if len(name) > METRIC_NAME_MAX_LENGTH:
+            self.unfit.append(name)
+        elif type(value) is not float and _is_map(value):
+            self._nested(name, name + "/", value, path)
+        else:
+            text = value_text(value)
+            fits = text is not None and METRIC_VALUE_MIN_LENGTH <= len(text) <= METRIC_VALUE_MAX_LENGTH
+            if text is not None and fits and len(name) >= METRIC_NAME_MIN_LENGTH:
+                self.items.append((name, text))
+            else:
+                self.unfit.append(name)
+
+
+def _is_map(value: object) -> bool:
+    try:
+        return isinstance(value, Mapping)
+    except Exception:  # an object may even refuse to say what it is
+        return False
 
 
 def _key_text(key: object) -> Optional[str]:

@@ -67,9 +67,12 @@ def _quietly(call: Callable[[], _T]) -> Optional[_T]:
 
 
 def value_text(value: object) -> Optional[str]:
-    """Writes a value as it is sent, of any length. None when it cannot be sent. D7."""
-    if isinstance(value, str):
-        return clean(value)
+    """Writes a value as it is sent, of any length. None when it cannot be sent. Never raises. D7."""
+    try:
+        if isinstance(value, str):
+            return clean(value)
+    except Exception:  # an object may even refuse to say what it is
+        return None
     number = number_of(value)
     if number is None:
         return None
