@@ -33,7 +33,7 @@ func (e *Endpoint) give(w http.ResponseWriter, r *http.Request, body []byte, a A
 	switch {
 	case a.Hang:
 		e.wait(r, time.Hour)
-		return
+		panic(http.ErrAbortHandler) // an orderly end would be an answer
 	case a.Reset:
 		reset(conn)
 		return
@@ -44,7 +44,7 @@ func (e *Endpoint) give(w http.ResponseWriter, r *http.Request, body []byte, a A
 	e.writeHead(w, a)
 	if a.Drip > 0 {
 		e.drip(w, r, time.Duration(a.Drip*float64(time.Second)))
-		return
+		panic(http.ErrAbortHandler)
 	}
 	if text := a.text(body); text != nil {
 		_, _ = w.Write(text)
