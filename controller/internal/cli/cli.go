@@ -58,6 +58,14 @@ func (p *Program) name() string {
 	return defaultName
 }
 
+// invocation is how the user can call the program again.
+func (p *Program) invocation() string {
+	if name := p.name(); name != defaultName {
+		return name
+	}
+	return quote(p.Args[0])
+}
+
 // Main runs the command line and returns the exit code.
 func (p *Program) Main(ctx context.Context) int {
 	root := p.root()

@@ -90,7 +90,7 @@ func (p *Program) run(where *place, name string, plain bool, argv []string) (cod
 		code, err := localrun.Run(localrun.Config{
 			Job: report.JobKey{Namespace: where.namespace, Name: current}, Path: where.path(current),
 			Argv: argv, Environ: p.Environ, Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr, Plain: plain,
-			Follow: p.name() + " get " + current + where.flagsFor() + " --watch",
+			Follow: p.invocation() + " get " + current + where.flagsFor() + " --watch",
 		})
 		switch {
 		case !errors.Is(err, jobfile.ErrBusy):

@@ -35,7 +35,7 @@ func TestARunEndsAsACompleteTrainJob(t *testing.T) {
 		t.Errorf("stdout = %q, want what the command wrote", got.stdout)
 	}
 	for _, want := range []string{
-		"milepost: running TrainJob default/digits; to follow it elsewhere: milepost get digits --dir " + b.dir + " --watch\n",
+		"milepost: running TrainJob default/digits; follow it with: " + argv[0] + " get digits --dir " + b.dir + " --watch\n",
 		"milepost: progress 100%  loss=0.1\n",
 		"milepost: digits Complete after ",
 		"milepost: last report: progress 100%  loss=0.1\n",

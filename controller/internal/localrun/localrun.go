@@ -147,6 +147,7 @@ func (r *run) run() (int, error) {
 		Argv:  r.cfg.Argv,
 		Env:   environment(r.cfg.Environ, r.endpoint.url, r.credentials.caFile(), r.credentials.tokenFile()),
 		Stdin: r.cfg.Stdin, Stdout: r.cfg.Stdout, Stderr: r.cfg.Stderr,
+		Starting: func() { r.view.say("running TrainJob " + r.cfg.Job.String() + "; follow it with: " + r.cfg.Follow) },
 	}
 	if s := r.view.screen; s != nil {
 		options.Output, options.Size = s, s.CommandSize
@@ -164,7 +165,6 @@ func (r *run) run() (int, error) {
 	if err := r.record.begin(); err != nil {
 		r.view.say(err.Error())
 	}
-	r.view.say("running TrainJob " + r.cfg.Job.String() + "; to follow it elsewhere: " + r.cfg.Follow)
 	r.view.resized = running.Resize
 	r.view.start()
 

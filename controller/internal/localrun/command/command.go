@@ -38,6 +38,9 @@ type Options struct {
 	// Size returns the rows and columns that the command may use when Output is
 	// set. It is asked again after every Resize.
 	Size func() (rows, columns int)
+	// Starting is called when the command was found, right before it starts. It
+	// may be nil.
+	Starting func()
 	// Paused is called when the command was stopped from the terminal, before
 	// this process stops as well; Resumed when both go on. Either may be nil.
 	Paused, Resumed func()

@@ -29,6 +29,9 @@ func Start(options Options) (*Command, error) {
 	if err != nil {
 		return nil, err
 	}
+	if options.Starting != nil {
+		options.Starting()
+	}
 	c := &Command{
 		command: &exec.Cmd{
 			Path: path, Args: options.Argv, Env: options.Env,

@@ -37,6 +37,9 @@ func Start(options Options) (*Command, error) {
 	if err != nil {
 		return nil, err
 	}
+	if options.Starting != nil {
+		options.Starting()
+	}
 	c := &Command{options: options, terminal: openTerminal(), signals: make(chan os.Signal, 16)}
 	stdout, stderr := options.Stdout, options.Stderr
 	if options.Output != nil {
