@@ -32,6 +32,7 @@ sends JSON; every field but the first level is optional:
 
 On a terminal a live bar stands below the output of the command. Elsewhere, and with
 --plain, there is one line for each change, at most one a second. NO_COLOR is respected.
+A program that takes over the whole terminal, such as a pager, needs --plain.
 The TrainJob with its status is kept in a YAML file while the command runs and after.
 
 Ctrl-C and every other signal go to the command alone, as often as you send them: the
