@@ -44,3 +44,11 @@ func (Demo) Local(ctx context.Context) error {
 	fmt.Print(afterDemo)
 	return nil
 }
+
+// Cluster runs a sample TrainJob on a cluster built from Go modules [root], or on that of $MILEPOST_E2E_KUBECONFIG.
+func (Demo) Cluster(ctx context.Context) error {
+	if err := needCluster("demo:cluster"); err != nil {
+		return err
+	}
+	return execute(ctx, "go", "run", "./e2e/cmd/demo")
+}

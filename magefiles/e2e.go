@@ -29,14 +29,23 @@ func (E2e) Suite(ctx context.Context, name string) error { return runE2e(ctx, ".
 
 // runE2e runs suites one after the other, since they share a cluster, and shows all they say.
 func runE2e(ctx context.Context, packages string) error {
-	if os.Getenv(clusterVariable) == "" {
-		if err := needNode("e2e"); err != nil {
-			return err
-		}
-		fmt.Println("The cluster is built from Go modules and kept in " + cacheDir() +
-			". The first time this takes about 12 minutes.")
+	if err := needCluster("e2e"); err != nil {
+		return err
 	}
 	flags := []string{"-tags=e2e", "-p=1", "-count=1", "-timeout=60m"}
 	opts := testcount.Options{Out: os.Stdout, TrimPrefix: modulePrefix, Live: true}
 	return closing(testcount.GoTest(ctx, run.Cmd{}, opts, flags, []string{packages, "-ginkgo.v", "-ginkgo.no-color"}))
+}
+
+// needCluster says in one line what is missing for a cluster, and before a long wait what it is for.
+func needCluster(target string) error {
+	if os.Getenv(clusterVariable) != "" {
+		return nil
+	}
+	if err := needNode(target); err != nil {
+		return err
+	}
+	fmt.Println("The cluster is built from Go modules, which are kept in " + cacheDir() +
+		". The first time this takes about 12 minutes.")
+	return nil
 }
