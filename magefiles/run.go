@@ -133,7 +133,7 @@ func nodeError(target, goos string, uid int) error {
 	case goos != "linux":
 		return fmt.Errorf("%s runs a real node and needs Linux, not %s; `go tool mage demo` works here", target, goos)
 	case uid != 0:
-		return fmt.Errorf("%s runs a real node and needs root: try sudo --preserve-env=PATH go tool mage %s", target, target)
+		return fmt.Errorf("%s runs a real node and needs root: try sudo env \"PATH=$PATH\" go tool mage %s", target, target)
 	}
 	return nil
 }
