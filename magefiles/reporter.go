@@ -43,6 +43,11 @@ func (Reporter) Conformance(ctx context.Context, language, cases *string) error 
 	return execute(ctx, "go", args...)
 }
 
+// Reporters measures what a call of a reporter costs with a live, a slow and a dead endpoint, and how long the end takes.
+func (Bench) Reporters(ctx context.Context, language *string) error {
+	return execute(ctx, "go", "run", "./reporters/conformance/cmd/reporterbench", "-language", given(language))
+}
+
 // testReporters tests every language whose tools are here, but for those that are tested elsewhere.
 func testReporters(ctx context.Context, language *string, elsewhere map[string]bool) (total testcount.Result, err error) {
 	list, err := languages.Read(reportersDir, given(language))
