@@ -164,6 +164,9 @@ func checkAssets() error {
 	return nil
 }
 
+// CRDFolders returns the folders with our CRDs and that of JobSet.
+func CRDFolders(ctx context.Context) ([]string, error) { return crdFolders(ctx, false) }
+
 // crdFolders finds our CRDs beside this file and JobSet's in its module, so that
 // a suite works from any folder and follows the version in go.mod.
 func crdFolders(ctx context.Context, withoutJobSet bool) ([]string, error) {

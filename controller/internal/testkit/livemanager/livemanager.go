@@ -70,6 +70,8 @@ type Options struct {
 	Folder string
 	// QPS and Burst are statusServer.qps and burst; 0 leaves the default.
 	QPS, Burst int
+	// LeaderElect makes the job flow run on one manager at a time, as in a cluster.
+	LeaderElect bool
 	// Log receives what the manager logs; nil drops it.
 	Log io.Writer
 }
@@ -78,6 +80,9 @@ type Options struct {
 type Manager struct {
 	client  client.Client
 	command *exec.Cmd
+	// configFile, kubeconfig and opts are what the process was started with.
+	configFile, kubeconfig string
+	opts                   Options
 
 	status, probes, metrics int
 
@@ -105,30 +110,41 @@ func Start(ctx context.Context, cluster *rest.Config, c client.Client, opts Opti
 	if err != nil {
 		return nil, err
 	}
-	m := &Manager{client: c, status: ports[0], probes: ports[1], metrics: ports[2], ended: make(chan struct{})}
-	configFile := filepath.Join(opts.Folder, fmt.Sprintf("config-%d.yaml", m.status))
-	if err := os.WriteFile(configFile, m.config(opts, ports[3]), 0o600); err != nil {
+	m := &Manager{client: c, opts: opts, status: ports[0], probes: ports[1], metrics: ports[2]}
+	m.configFile = filepath.Join(opts.Folder, fmt.Sprintf("config-%d.yaml", m.status))
+	if err := os.WriteFile(m.configFile, m.config(opts, ports[3]), 0o600); err != nil {
 		return nil, fmt.Errorf("writing the configuration: %w", err)
 	}
-	kubeconfig := filepath.Join(opts.Folder, fmt.Sprintf("kubeconfig-%d.yaml", m.status))
-	if err := writeKubeconfig(kubeconfig, cluster); err != nil {
+	m.kubeconfig = filepath.Join(opts.Folder, fmt.Sprintf("kubeconfig-%d.yaml", m.status))
+	if err := writeKubeconfig(m.kubeconfig, cluster); err != nil {
 		return nil, err
 	}
-	// The process outlives ctx: its end is what tests are about.
-	m.command = exec.Command(opts.Program, "--config", configFile, "--feature-gates", gate) //nolint:gosec // what Build built
-	m.command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+Namespace)
-	m.command.Stdout, m.command.Stderr = opts.Log, opts.Log
-	if err := m.command.Start(); err != nil {
-		return nil, fmt.Errorf("starting the manager: %w", err)
+	if err := m.Launch(); err != nil {
+		return nil, err
 	}
-	go func() {
-		m.err = m.command.Wait()
-		close(m.ended)
-	}()
 	if err := m.AwaitReady(ctx); err != nil {
 		return nil, errors.Join(err, m.Kill())
 	}
 	return m, nil
+}
+
+// Launch starts the process and does not wait. Start does so; after Kill or Stop
+// it runs the manager again under the same addresses.
+func (m *Manager) Launch() error {
+	// The process outlives every context: its end is what tests are about.
+	command := exec.Command(m.opts.Program, "--config", m.configFile, "--feature-gates", gate) //nolint:gosec // what Build built
+	command.Env = append(os.Environ(), "KUBECONFIG="+m.kubeconfig, "POD_NAMESPACE="+Namespace)
+	command.Stdout, command.Stderr = m.opts.Log, m.opts.Log
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("starting the manager: %w", err)
+	}
+	ended := make(chan struct{})
+	m.command, m.ended, m.err = command, ended, nil
+	go func() {
+		m.err = command.Wait()
+		close(ended)
+	}()
+	return nil
 }
 
 func writeKubeconfig(path string, cluster *rest.Config) error {
@@ -154,10 +170,10 @@ health: {healthProbeBindAddress: "127.0.0.1:%d"}
 metrics: {bindAddress: "127.0.0.1:%d", secureServing: false}
 webhook: {host: 127.0.0.1, port: %d}
 controller: {groupKindConcurrency: {}}
-leaderElection: {leaderElect: false}
+leaderElection: {leaderElect: %t}
 statusServer:
   port: %d
-`, m.probes, m.metrics, webhook, m.status)
+`, m.probes, m.metrics, webhook, opts.LeaderElect, m.status)
 	if opts.QPS > 0 {
 		fmt.Fprintf(&b, "  qps: %d\n  burst: %d\n", opts.QPS, opts.Burst)
 	}

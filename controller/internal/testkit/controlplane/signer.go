@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package controlplane
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+)
+
+const keyBits = 2048
+
+// Signer holds what the API server signs service account tokens with.
+type Signer struct {
+	// Issuer is the issuer claim.
+	Issuer string
+	// KeyID is the id under which the API server publishes the key.
+	KeyID string
+	Key   *rsa.PrivateKey
+}
+
+func newSigner(issuer string) (Signer, error) {
+	key, err := rsa.GenerateKey(rand.Reader, keyBits)
+	if err != nil {
+		return Signer{}, fmt.Errorf("making the key of tokens: %w", err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return Signer{}, fmt.Errorf("encoding the key of tokens: %w", err)
+	}
+	sum := sha256.Sum256(der)
+	return Signer{Issuer: issuer, KeyID: base64.RawURLEncoding.EncodeToString(sum[:]), Key: key}, nil
+}
+
+func (s Signer) pem() (private, public []byte, err error) {
+	der, err := x509.MarshalPKIXPublicKey(s.Key.Public())
+	if err != nil {
+		return nil, nil, fmt.Errorf("encoding the key of tokens: %w", err)
+	}
+	private = pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(s.Key)})
+	public = pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	return private, public, nil
+}
