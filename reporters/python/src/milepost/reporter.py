@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -212,7 +213,7 @@ class Reporter:
         Waits at most 5 seconds. None when nothing is stored, when nothing could be learned, and when
         this reporter reports nothing.
         """
-        if not self.active:
+        if not self.active or sys.is_finalizing():  # when modules are taken apart, it is too late to ask
             return None
         from .stored import ask
 
