@@ -21,6 +21,9 @@ import (
 	"github.com/milepost-dev/milepost/reporters/go/internal/servertest"
 )
 
+// discard keeps lines out of the output of tests.
+var discard = slog.New(slog.DiscardHandler)
+
 // quickly makes seconds into hundredths.
 var quickly = WithHooks(hooks.Hooks{TimeScale: 0.01, LimitScale: 0.2})
 

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -68,6 +69,7 @@ func (t *transport) once(ctx context.Context, method string, body []byte) (answe
 	if err != nil {
 		return answer{}, err
 	}
+	ctx = context.WithValue(ctx, attempt{}, ctx)
 	request, err := http.NewRequestWithContext(ctx, method, t.env.url, bytes.NewReader(body))
 	if err != nil {
 		return answer{}, err
@@ -124,13 +126,29 @@ func (t *transport) trust() error {
 	t.roots = content
 	t.client.Transport = &http.Transport{
 		Proxy:               nil, // cluster services are reached directly. D17.
-		TLSClientConfig:     &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+		DialTLSContext:      dialWith(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}),
 		Protocols:           onlyHTTP1(),
 		DisableCompression:  true,
 		MaxIdleConnsPerHost: 1,
 		IdleConnTimeout:     90 * time.Second,
 	}
 	return nil
+}
+
+// attempt is the key under which a context knows itself.
+type attempt struct{}
+
+// dialWith makes connections that are given up together with the attempt they are for. net/http
+// would go on with them in case another request wants one; with a server that accepts connections
+// and says nothing, they would pile up. D18.
+func dialWith(config *tls.Config) func(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := tls.Dialer{Config: config}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if of, ok := ctx.Value(attempt{}).(context.Context); ok {
+			ctx = of
+		}
+		return dialer.DialContext(ctx, network, address)
+	}
 }
 
 // onlyHTTP1 keeps to connections that end with a request that ended too late. D18.

@@ -67,6 +67,7 @@ type Endpoint struct {
 	listeners   []net.Listener
 	open        []net.Conn // every connection that came, closed ones included
 	accepted    int        // connections so far
+	held        int        // of them open and not served
 	answers     []Answer
 	then        Answer
 	requests    []Request
@@ -206,6 +207,25 @@ func (f *filter) Accept() (net.Conn, error) {
 			return &trackedConn{Conn: conn, number: number, came: time.Now()}, nil
 		}
 	}
+}
+
+// hold keeps a connection that is not served, until the other side goes away.
+func (e *Endpoint) hold(conn net.Conn) {
+	e.mu.Lock()
+	e.held++
+	e.mu.Unlock()
+	_, _ = io.Copy(io.Discard, conn)
+	_ = conn.Close()
+	e.mu.Lock()
+	e.held--
+	e.mu.Unlock()
+}
+
+// Held is how many connections are open that were accepted in silence.
+func (e *Endpoint) Held() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.held
 }
 
 // Script sets the answers to come. Then is given when they are used up.

@@ -27,6 +27,7 @@ func init() {
 		"write":       (*play).write,
 		"server":      (*play).change,
 		"connections": (*play).connections,
+		"held":        (*play).held,
 		"logs":        (*play).logs,
 		"stderr":      (*play).standardError,
 		"signal":      (*play).signal,
@@ -208,6 +209,15 @@ func (p *play) connections(arguments json.RawMessage) error {
 		return err
 	}
 	return bound.number("the number of connections is", float64(p.server.Connections()))
+}
+
+// held counts connections that a silent server still holds.
+func (p *play) held(arguments json.RawMessage) error {
+	var bound bounds
+	if err := json.Unmarshal(arguments, &bound); err != nil {
+		return err
+	}
+	return bound.number("the number of open connections is", float64(p.server.Held()))
 }
 
 type logLine struct {
