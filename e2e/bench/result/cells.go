@@ -14,12 +14,18 @@ import (
 
 // cells are the figures of one group of clients, in the order of the table's head.
 func (m *Measure) cells(g load.GroupOutcome) []string {
-	l := g.Latency
-	return []string{
-		Count(float64(g.Due)), Percent(g.Share()), Count(g.Rate()),
-		Millis(l.P50), Millis(l.P90), Millis(l.P99), Millis(l.P999), Millis(l.Max),
-		m.ageCell(), m.finalCell(), m.writesCell(), m.coresCell(), Mebibytes(m.Cost.Resident), otherAnswers(g),
+	cells := append([]string{Count(float64(g.Due)), Percent(g.Share()), Count(g.Rate())}, latencyCells(g)...)
+	return append(cells,
+		m.ageCell(), m.finalCell(), m.writesCell(), m.coresCell(), Mebibytes(m.Cost.Resident), otherAnswers(g))
+}
+
+// latencyCells are empty where nothing was accepted: there is no latency then, not one of zero.
+func latencyCells(g load.GroupOutcome) []string {
+	if g.Accepted == 0 {
+		return []string{"–", "–", "–", "–", "–"}
 	}
+	l := g.Latency
+	return []string{Millis(l.P50), Millis(l.P90), Millis(l.P99), Millis(l.P999), Millis(l.Max)}
 }
 
 func (m *Measure) ageCell() string {

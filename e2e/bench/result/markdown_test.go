@@ -71,6 +71,14 @@ func TestWriteMarkdown(t *testing.T) {
 	}
 }
 
+func TestNothingAcceptedHasNoLatency(t *testing.T) {
+	got := (&Measure{Server: Upstream}).cells(load.GroupOutcome{Due: 5, Seconds: 1, Errors: map[string]int64{"timeout": 5}})
+	want := []string{"5", "0.0 %", "0", "–", "–", "–", "–", "–"}
+	if diff := cmp.Diff(want, got[:len(want)]); diff != "" {
+		t.Errorf("cells (-want +got):\n%s", diff)
+	}
+}
+
 func TestTablesHaveAsManyCellsAsTheirHeads(t *testing.T) {
 	var out bytes.Buffer
 	if err := sample().WriteMarkdown(&out); err != nil {

@@ -109,6 +109,14 @@ func quietShare(m *result.Measure) float64 { g := m.Load.Group(quietClients); re
 
 func quietP99(m *result.Measure) float64 { return m.Load.Group(quietClients).Latency.P99 }
 
+// showP99 is the end of a cell; empty where nothing was accepted.
+func showP99(runs Measures) string {
+	if runs.mean(quietShare) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", p99 %s ms", result.Millis(runs.mean(quietP99)))
+}
+
 // Select returns the scenarios with these names, all when there are none.
 func Select(all []Scenario, names []string) ([]Scenario, error) {
 	if len(names) == 0 {

@@ -47,7 +47,7 @@ func judgeSteady(m Measures) result.Verdict {
 		if runs[0].Staleness != nil {
 			text += fmt.Sprintf(", %.2f s old at most", runs.mean(oldest))
 		}
-		return text + fmt.Sprintf(", p99 %s ms", result.Millis(runs.mean(quietP99)))
+		return text + showP99(runs)
 	}
 	ours := m.of(result.Milepost, "")
 	v := result.Verdict{
@@ -81,7 +81,7 @@ func judgeMany(m Measures, budget float64) result.Verdict {
 	v := result.Verdict{
 		Want: fmt.Sprintf("100 %% accepted, stored value ≤ %.0f s old, finals ≤ %.0f s, within the budget", wantManyAge, wantFinalAge),
 		Compared: m.compare(func(runs Measures) string {
-			return fmt.Sprintf("%s, p99 %s ms", result.Percent(runs.mean(quietShare)), result.Millis(runs.mean(quietP99)))
+			return result.Percent(runs.mean(quietShare)) + showP99(runs)
 		}),
 	}
 	if len(ours) == 0 {

@@ -81,7 +81,7 @@ func offered(s Size) Scenario {
 
 func judgeOffered(m Measures) result.Verdict {
 	show := func(runs Measures) string {
-		return fmt.Sprintf("%s, p99 %s ms", result.Percent(runs.mean(quietShare)), result.Millis(runs.mean(quietP99)))
+		return result.Percent(runs.mean(quietShare)) + showP99(runs)
 	}
 	ours := m.of(result.Milepost, "")
 	return result.Verdict{
