@@ -8,24 +8,15 @@ const CA_CERT: &str = "KUBEFLOW_TRAINER_SERVER_CA_CERT";
 const TOKEN: &str = "KUBEFLOW_TRAINER_SERVER_TOKEN";
 
 /// They were used before a release; seeing only them means that the program expects too much.
-const OLD_NAMES: [&str; 3] = [
-    "KUBEFLOW_TRAINER_STATUS_URL",
-    "KUBEFLOW_TRAINER_STATUS_CA_CERT",
-    "KUBEFLOW_TRAINER_STATUS_TOKEN",
-];
+const OLD_NAMES: [&str; 3] =
+    ["KUBEFLOW_TRAINER_STATUS_URL", "KUBEFLOW_TRAINER_STATUS_CA_CERT", "KUBEFLOW_TRAINER_STATUS_TOKEN"];
 
 const NODE_RANK: &str = "PET_NODE_RANK";
 const LOCAL_RANK: &str = "LOCAL_RANK";
 
 /// They name this process among all of a job, the most telling first. D2.
-const RANKS: [&str; 6] = [
-    "RANK",
-    NODE_RANK,
-    "OMPI_COMM_WORLD_RANK",
-    "JAX_PROCESS_ID",
-    "SLURM_PROCID",
-    "JOB_COMPLETION_INDEX",
-];
+const RANKS: [&str; 6] =
+    ["RANK", NODE_RANK, "OMPI_COMM_WORLD_RANK", "JAX_PROCESS_ID", "SLURM_PROCID", "JOB_COMPLETION_INDEX"];
 
 const HTTPS_PORT: u16 = 443;
 
@@ -53,16 +44,12 @@ impl Endpoint {
     /// Reads absolute https URLs alone: a token does not travel in the clear. D1.
     pub fn parse(url: &str) -> Option<Self> {
         let scheme = url.get(..8)?;
-        if !scheme.eq_ignore_ascii_case("https://")
-            || url.contains(|c: char| c <= ' ' || c == '\u{7f}')
-        {
+        if !scheme.eq_ignore_ascii_case("https://") || url.contains(|c: char| c <= ' ' || c == '\u{7f}') {
             return None;
         }
         let rest = url[8..].split('#').next()?;
         let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-        let authority = authority
-            .rsplit_once('@')
-            .map_or(authority, |(_, host)| host);
+        let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
         let (host, port) = split_port(authority)?;
         if host.is_empty() || rustls::pki_types::ServerName::try_from(host).is_err() {
             return None;
@@ -71,11 +58,7 @@ impl Endpoint {
             host: host.to_owned(),
             port,
             authority: authority.to_owned(),
-            target: if target.starts_with('/') {
-                target.to_owned()
-            } else {
-                format!("/{target}")
-            },
+            target: if target.starts_with('/') { target.to_owned() } else { format!("/{target}") },
         })
     }
 }
@@ -116,27 +99,20 @@ pub(crate) fn read(get: impl Fn(&str) -> Option<String>) -> Result<Environment, 
         }
     }
     match (endpoint, ca_file, token_file) {
-        (Some(endpoint), Some(ca_file), Some(token_file)) => Ok(Environment {
-            endpoint,
-            ca_file,
-            token_file,
-        }),
+        (Some(endpoint), Some(ca_file), Some(token_file)) => {
+            Ok(Environment { endpoint, ca_file, token_file })
+        }
         _ => Err(problems.join(", ")),
     }
 }
 
 /// Says why another process reports, or nothing when this one does. D2.
-pub(crate) fn other_rank(
-    get: impl Fn(&str) -> Option<String>,
-    option: Option<u64>,
-) -> Option<String> {
+pub(crate) fn other_rank(get: impl Fn(&str) -> Option<String>, option: Option<u64>) -> Option<String> {
     if let Some(rank) = option {
         return (rank != 0).then(|| format!("the option says rank {rank}"));
     }
     let number = |name: &str| get(name).as_deref().and_then(whole_number);
-    let (name, rank) = RANKS
-        .iter()
-        .find_map(|name| Some((*name, number(name)?)))?;
+    let (name, rank) = RANKS.iter().find_map(|name| Some((*name, number(name)?)))?;
     if rank != "0" {
         return Some(format!("{name} says rank {rank}"));
     }
@@ -163,12 +139,7 @@ mod tests {
     use super::*;
 
     fn endpoint(host: &str, port: u16, authority: &str, target: &str) -> Option<Endpoint> {
-        Some(Endpoint {
-            host: host.into(),
-            port,
-            authority: authority.into(),
-            target: target.into(),
-        })
+        Some(Endpoint { host: host.into(), port, authority: authority.into(), target: target.into() })
     }
 
     #[test]

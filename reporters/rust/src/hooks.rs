@@ -20,11 +20,7 @@ pub struct Hooks {
 impl Default for Hooks {
     fn default() -> Self {
         let begin = Instant::now();
-        Self {
-            time_scale: 1.0,
-            limit_scale: 1.0,
-            rate_clock: Arc::new(move || begin.elapsed()),
-        }
+        Self { time_scale: 1.0, limit_scale: 1.0, rate_clock: Arc::new(move || begin.elapsed()) }
     }
 }
 

@@ -31,10 +31,7 @@ pub(crate) struct Error {
 
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
-        Self {
-            error,
-            unheard: false,
-        }
+        Self { error, unheard: false }
     }
 }
 
@@ -81,16 +78,9 @@ impl Write for Timed {
 }
 
 /// Sends a request and reads its answer. Also tells whether the stream can carry another one.
-pub(crate) fn exchange(
-    stream: &mut (impl Read + Write),
-    request: &[u8],
-) -> Result<(Answer, bool), Error> {
+pub(crate) fn exchange(stream: &mut (impl Read + Write), request: &[u8]) -> Result<(Answer, bool), Error> {
     let sent = stream.write_all(request).and_then(|()| stream.flush());
-    let mut input = Input {
-        stream,
-        buffer: Vec::new(),
-        at: 0,
-    };
+    let mut input = Input { stream, buffer: Vec::new(), at: 0 };
     let heard = sent.and_then(|()| input.fill());
     if let Err(error) = heard {
         let unheard = error.kind() != io::ErrorKind::TimedOut;
@@ -130,16 +120,11 @@ struct Head {
 
 impl Head {
     fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.headers
-            .iter()
-            .filter(move |(n, _)| n == name)
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().filter(move |(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
     fn says(&self, name: &str, word: &str) -> bool {
-        self.values(name)
-            .flat_map(|value| value.split(','))
-            .any(|one| one.trim().eq_ignore_ascii_case(word))
+        self.values(name).flat_map(|value| value.split(',')).any(|one| one.trim().eq_ignore_ascii_case(word))
     }
 }
 
@@ -188,9 +173,7 @@ impl<S: Read> Input<'_, S> {
             let unread = &self.buffer[self.at..];
             if let Some(end) = unread[seen..].iter().position(|b| *b == b'\n') {
                 let end = seen + end;
-                *room = room
-                    .checked_sub(end + 1)
-                    .ok_or_else(|| malformed("headers without end"))?;
+                *room = room.checked_sub(end + 1).ok_or_else(|| malformed("headers without end"))?;
                 let line = unread[..end].strip_suffix(b"\r").unwrap_or(&unread[..end]);
                 let line = String::from_utf8_lossy(line).into_owned();
                 self.at += end + 1;
@@ -207,19 +190,13 @@ impl<S: Read> Input<'_, S> {
     fn head(&mut self) -> io::Result<Head> {
         let mut room = MAX_HEAD;
         let first = self.line(&mut room)?;
-        let (version, rest) = first
-            .split_once(' ')
-            .ok_or_else(|| malformed("no status"))?;
+        let (version, rest) = first.split_once(' ').ok_or_else(|| malformed("no status"))?;
         let status = rest
             .get(..3)
             .and_then(|digits| digits.parse().ok())
             .filter(|status| version.starts_with("HTTP/1.") && (100..1000).contains(status))
             .ok_or_else(|| malformed("no status"))?;
-        let mut head = Head {
-            status,
-            keep: false,
-            headers: Vec::new(),
-        };
+        let mut head = Head { status, keep: false, headers: Vec::new() };
         loop {
             let line = self.line(&mut room)?;
             if line.is_empty() {

@@ -99,10 +99,8 @@ impl Trouble {
     /// Notes a failure and tells whether it gets a line.
     pub fn add(&mut self, now: Instant, every: Duration) -> bool {
         self.count += 1;
-        let speak = self.count == 1
-            || self
-                .last
-                .map_or(true, |last| now.saturating_duration_since(last) >= every);
+        let speak =
+            self.count == 1 || self.last.map_or(true, |last| now.saturating_duration_since(last) >= every);
         if speak {
             self.last = Some(now);
         }
@@ -117,10 +115,7 @@ impl Trouble {
 
 /// Shortens text to a number of code points and puts it on one line.
 pub(crate) fn cut(text: &str, most: usize) -> String {
-    text.chars()
-        .take(most)
-        .map(|c| if c.is_ascii_control() { ' ' } else { c })
-        .collect()
+    text.chars().take(most).map(|c| if c.is_ascii_control() { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]

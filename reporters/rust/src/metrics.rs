@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::numbers::{format_f32, format_f64};
 use crate::wire::{
-    Metric, METRIC_NAME_MAX_LENGTH, METRIC_NAME_MIN_LENGTH, METRIC_VALUE_MAX_LENGTH,
-    METRIC_VALUE_MIN_LENGTH, TRAINER_STATUS_METRICS_MAX_ITEMS,
+    Metric, METRIC_NAME_MAX_LENGTH, METRIC_NAME_MIN_LENGTH, METRIC_VALUE_MAX_LENGTH, METRIC_VALUE_MIN_LENGTH,
+    TRAINER_STATUS_METRICS_MAX_ITEMS,
 };
 
 /// The value of a metric: a number, a boolean, text, or named values below a common name.
@@ -104,8 +104,7 @@ impl<N: Into<String>, V: Into<Value>> From<BTreeMap<N, V>> for Value {
 /// The entries are sorted by their names.
 impl<N: Into<String>, V: Into<Value>, S> From<HashMap<N, V, S>> for Value {
     fn from(entries: HashMap<N, V, S>) -> Self {
-        let mut entries: Vec<(String, V)> =
-            entries.into_iter().map(|(n, v)| (n.into(), v)).collect();
+        let mut entries: Vec<(String, V)> = entries.into_iter().map(|(n, v)| (n.into(), v)).collect();
         entries.sort_by(|a, b| a.0.cmp(&b.0));
         entries.into()
     }
@@ -114,9 +113,7 @@ impl<N: Into<String>, V: Into<Value>, S> From<HashMap<N, V, S>> for Value {
 impl<N: Into<String>, V: Into<Value>> FromIterator<(N, V)> for Value {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(entries: I) -> Self {
         let entries = entries.into_iter();
-        Self(Kind::Map(
-            entries.map(|(n, v)| (n.into(), v.into())).collect(),
-        ))
+        Self(Kind::Map(entries.map(|(n, v)| (n.into(), v.into())).collect()))
     }
 }
 
@@ -182,9 +179,7 @@ pub(crate) fn select(items: &[Metric], keep: &[String]) -> Vec<Metric> {
 
 /// Tells cheaply that the metrics fit into a body even if every byte needs an escape.
 fn bounded(items: &[Metric]) -> bool {
-    let sizes = items
-        .iter()
-        .map(|m| r#"{"name":"","value":""},"#.len() + 6 * (m.name.len() + m.value.len()));
+    let sizes = items.iter().map(|m| r#"{"name":"","value":""},"#.len() + 6 * (m.name.len() + m.value.len()));
     sizes.sum::<usize>() <= MAX_BODY - REST_OF_BODY
 }
 

@@ -30,13 +30,7 @@ pub(crate) struct Pacing {
 
 impl Pacing {
     pub fn new(interval: Duration, hooks: Hooks) -> Self {
-        Self {
-            interval: hooks.time(interval),
-            hooks,
-            failures: 0,
-            paced: None,
-            backoff: None,
-        }
+        Self { interval: hooks.time(interval), hooks, failures: 0, paced: None, backoff: None }
     }
 
     /// The earliest time for the next attempt, nothing for at once.
@@ -80,10 +74,7 @@ pub(crate) fn retry_after(header: &str, now: SystemTime) -> Option<Duration> {
     let header = header.trim();
     let wait = match whole_number(header) {
         Some(digits) => digits.parse().map_or(LONGEST_RETRY, Duration::from_secs),
-        None => httpdate::parse_http_date(header)
-            .ok()?
-            .duration_since(now)
-            .unwrap_or_default(),
+        None => httpdate::parse_http_date(header).ok()?.duration_since(now).unwrap_or_default(),
     };
     Some(wait.min(LONGEST_RETRY))
 }
@@ -109,10 +100,7 @@ mod tests {
                 .collect();
             let least = waits.iter().copied().fold(f64::MAX, f64::min);
             let most = waits.iter().copied().fold(0.0, f64::max);
-            let (min, max) = (
-                row["want"]["min"].as_f64().unwrap(),
-                row["want"]["max"].as_f64().unwrap(),
-            );
+            let (min, max) = (row["want"]["min"].as_f64().unwrap(), row["want"]["max"].as_f64().unwrap());
             assert!(least >= min && most <= max, "{least} to {most}");
             assert!(most - least > (max - min) / 2.0, "hardly random: {least} to {most}");
         });

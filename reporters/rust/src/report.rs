@@ -58,10 +58,7 @@ impl Report {
     /// less is unknown: metrics are sent, progress is not. Progress from steps ends at 99;
     /// [`Reporter::complete`](crate::Reporter::complete) makes it 100.
     pub fn step(done: impl Count, total: impl Count) -> Self {
-        Self {
-            step: Some((done.count(), total.count())),
-            ..Self::default()
-        }
+        Self { step: Some((done.count(), total.count())), ..Self::default() }
     }
 
     /// States the progress, 0 to 100, and wins over steps. The fraction is dropped. 100 says that

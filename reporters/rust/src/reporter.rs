@@ -237,24 +237,13 @@ impl Drop for Reporter {
 
 impl Active {
     fn new(env: Environment, with: Builder) -> Self {
-        let sender = Sender::new(
-            env.clone(),
-            with.log.clone(),
-            with.hooks.clone(),
-            with.interval,
-        );
+        let sender = Sender::new(env.clone(), with.log.clone(), with.hooks.clone(), with.interval);
         let sender = Arc::new(sender);
         exit::add(&sender);
         if with.signals {
             signals::watch();
         }
-        Self {
-            log: with.log,
-            hooks: with.hooks,
-            env,
-            sender,
-            state: Mutex::default(),
-        }
+        Self { log: with.log, hooks: with.hooks, env, sender, state: Mutex::default() }
     }
 
     fn report(&self, report: Report) {

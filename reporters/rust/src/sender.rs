@@ -141,9 +141,7 @@ impl Sender {
     fn start_worker(self: &Arc<Self>, state: &mut State) {
         state.worker += 1;
         let (sender, number) = (Arc::clone(self), state.worker);
-        let spawned = thread::Builder::new()
-            .name("milepost".to_owned())
-            .spawn(move || sender.work(number));
+        let spawned = thread::Builder::new().name("milepost".to_owned()).spawn(move || sender.work(number));
         state.running = spawned.is_ok();
     }
 
@@ -210,9 +208,7 @@ impl Sender {
         while let Some((report, limits)) = self.next(number) {
             let start = Instant::now();
             // A fault in an attempt is a failed attempt and never the end of the program. D3.
-            let sent = catch_unwind(AssertUnwindSafe(|| {
-                self.send(&mut transport, &report, &limits)
-            }));
+            let sent = catch_unwind(AssertUnwindSafe(|| self.send(&mut transport, &report, &limits)));
             let result = sent.unwrap_or_else(|_| {
                 transport = Transport::new(self.env.clone());
                 Err("sending: a fault of the reporter".to_owned())
@@ -231,14 +227,10 @@ impl Sender {
             let now = Instant::now();
             let wait = state.wait(now);
             if let (true, Some(report)) = (wait.is_zero(), state.slot.clone()) {
-                let limits = Limits {
-                    deadline: now + self.hooks.limit(ATTEMPT),
-                    abandon: Abandon::default(),
-                };
-                state.current = Some(Attempt {
-                    report: Arc::clone(&report),
-                    abandon: limits.abandon.clone(),
-                });
+                let limits =
+                    Limits { deadline: now + self.hooks.limit(ATTEMPT), abandon: Abandon::default() };
+                state.current =
+                    Some(Attempt { report: Arc::clone(&report), abandon: limits.abandon.clone() });
                 return Some((report, limits));
             }
             state = self.sleep(state, wait);
@@ -246,12 +238,7 @@ impl Sender {
     }
 
     /// Makes one attempt.
-    fn send(
-        &self,
-        transport: &mut Transport,
-        report: &Outgoing,
-        limits: &Limits,
-    ) -> Result<Answer, String> {
+    fn send(&self, transport: &mut Transport, report: &Outgoing, limits: &Limits) -> Result<Answer, String> {
         let mut status = report.status.clone();
         status.metrics = metrics::select(&report.status.metrics, &report.keep);
         let left_out = report.status.metrics.len() - status.metrics.len();
@@ -259,21 +246,13 @@ impl Sender {
             let line = format!("more than 256 metrics or 64 KiB: {left_out} metrics left out; keep() marks those that must stay");
             self.log.log(Level::Warning, &line);
         }
-        let update = TrainJobStatusUpdate {
-            trainer_status: Some(status),
-        };
+        let update = TrainJobStatusUpdate { trainer_status: Some(status) };
         let body = serde_json::to_string(&update).map_err(|e| format!("writing JSON: {e}"))?;
         transport.send(Method::Post, &body, limits)
     }
 
     /// Acts on the end of an attempt.
-    fn settle(
-        &self,
-        number: u64,
-        report: &Arc<Outgoing>,
-        start: Instant,
-        result: Result<Answer, String>,
-    ) {
+    fn settle(&self, number: u64, report: &Arc<Outgoing>, start: Instant, result: Result<Answer, String>) {
         let end = Instant::now();
         let became = match &result {
             Ok(answer) => Outcome::of(answer.status),

@@ -45,9 +45,7 @@ fn end_by(signal: i32) {
 #[cfg(unix)]
 fn is_default(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    !["SigIgn:", "SigCgt:"]
-        .iter()
-        .any(|name| has_signal(&status, name, signal))
+    !["SigIgn:", "SigCgt:"].iter().any(|name| has_signal(&status, name, signal))
 }
 
 /// Whether a line of hexadecimal bits contains a signal.

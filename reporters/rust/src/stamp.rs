@@ -41,11 +41,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let from_march = (5 * of_year + 2) / 153;
     let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 {
-        from_march + 3
-    } else {
-        from_march - 9
-    };
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
     (era * 400 + year + i64::from(month <= 2), month, day)
 }
 
@@ -75,10 +71,7 @@ mod tests {
     fn parse(text: &str) -> i64 {
         let micros: i64 = text[20..26].parse().unwrap();
         let date = format!("Fri, {} Jun 2026 {} GMT", &text[8..10], &text[11..19]);
-        let since = httpdate::parse_http_date(&date)
-            .unwrap()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap();
+        let since = httpdate::parse_http_date(&date).unwrap().duration_since(SystemTime::UNIX_EPOCH).unwrap();
         since.as_secs() as i64 * 1_000_000 + micros
     }
 

@@ -28,10 +28,7 @@ pub struct Stored {
 /// Asks for the stored report and waits no longer than `limit`, not even for a name look-up. D27.
 pub(crate) fn read(env: Environment, limit: Duration) -> Option<Stored> {
     let (answers, answer) = mpsc::channel();
-    let limits = Limits {
-        deadline: Instant::now() + limit,
-        abandon: Abandon::default(),
-    };
+    let limits = Limits { deadline: Instant::now() + limit, abandon: Abandon::default() };
     thread::Builder::new()
         .name("milepost-stored".to_owned())
         .spawn(move || answers.send(Transport::new(env).send(Method::Get, "", &limits)))

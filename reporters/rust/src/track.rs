@@ -26,14 +26,7 @@ impl<'a, I: Iterator> Track<'a, I> {
             (least, Some(most)) if least == most => most.count(),
             _ => 0,
         };
-        Self {
-            reporter,
-            items,
-            total,
-            handed: None,
-            ended: false,
-            more: None,
-        }
+        Self { reporter, items, total, handed: None, ended: false, more: None }
     }
 
     /// States how many items there are, where the iterator does not know or should not be believed.

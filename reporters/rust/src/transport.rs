@@ -71,11 +71,7 @@ pub(crate) struct Transport {
 
 impl Transport {
     pub fn new(env: Environment) -> Self {
-        Self {
-            env,
-            trusted: None,
-            kept: None,
-        }
+        Self { env, trusted: None, kept: None }
     }
 
     /// Sends a request, once more with a new token after 401. D14.
@@ -99,8 +95,7 @@ impl Transport {
             }
         }
         let fresh = self.connect(config, limits).map_err(|e| explain(&e))?;
-        self.exchange(fresh, &request, limits)
-            .map_err(|e| explain(&e.error))
+        self.exchange(fresh, &request, limits).map_err(|e| explain(&e.error))
     }
 
     /// Sends a request over a connection and keeps it if it can be used again.
@@ -111,10 +106,7 @@ impl Transport {
         limits: &Limits,
     ) -> Result<Answer, http::Error> {
         connection.sock.deadline = limits.deadline;
-        limits
-            .abandon
-            .watch(&connection.sock.socket)
-            .map_err(http::Error::from)?;
+        limits.abandon.watch(&connection.sock.socket).map_err(http::Error::from)?;
         let (answer, reusable) = http::exchange(&mut connection, request)?;
         if reusable {
             self.kept = Some(connection);
@@ -127,13 +119,9 @@ impl Transport {
         let endpoint = &self.env.endpoint;
         let (name, rest) = match method {
             Method::Get => ("GET", String::new()),
-            Method::Post => (
-                "POST",
-                format!(
-                    "Content-Type: application/json\r\nContent-Length: {}\r\n",
-                    body.len()
-                ),
-            ),
+            Method::Post => {
+                ("POST", format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len()))
+            }
         };
         format!(
             "{name} {} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nUser-Agent: milepost-reporter-rust/{VERSION}\r\n{rest}\r\n{body}",
@@ -145,8 +133,7 @@ impl Transport {
     /// Reads the CA file, and drops the connection that was made under other roots. D16.
     fn trust(&mut self) -> Result<Arc<ClientConfig>, String> {
         let path = &self.env.ca_file;
-        let content =
-            fs::read(path).map_err(|e| format!("reading the CA file {path}: {}", explain(&e)))?;
+        let content = fs::read(path).map_err(|e| format!("reading the CA file {path}: {}", explain(&e)))?;
         if let Some((known, config)) = &self.trusted {
             if *known == content {
                 return Ok(Arc::clone(config));
@@ -174,16 +161,11 @@ impl Transport {
     fn connect(&self, config: Arc<ClientConfig>, limits: &Limits) -> io::Result<Connection> {
         let endpoint = &self.env.endpoint;
         let name = ServerName::try_from(endpoint.host.clone()).map_err(io::Error::other)?;
-        let addresses: Vec<SocketAddr> = (endpoint.host.as_str(), endpoint.port)
-            .to_socket_addrs()?
-            .collect();
+        let addresses: Vec<SocketAddr> = (endpoint.host.as_str(), endpoint.port).to_socket_addrs()?.collect();
         let socket = connect_any(&addresses, limits.deadline)?;
         socket.set_nodelay(true)?;
         let session = ClientConnection::new(config, name).map_err(io::Error::other)?;
-        let timed = Timed {
-            socket,
-            deadline: limits.deadline,
-        };
+        let timed = Timed { socket, deadline: limits.deadline };
         Ok(StreamOwned::new(session, timed))
     }
 }
@@ -215,8 +197,7 @@ fn explain(error: &io::Error) -> String {
 
 /// Reads the token anew, because it is replaced before it expires. D15.
 fn read_token(path: &str) -> Result<String, String> {
-    let content =
-        fs::read(path).map_err(|e| format!("reading the token {path}: {}", explain(&e)))?;
+    let content = fs::read(path).map_err(|e| format!("reading the token {path}: {}", explain(&e)))?;
     token_text(&content).ok_or_else(|| format!("reading the token {path}: it holds no token"))
 }
 

@@ -87,9 +87,7 @@ fn the_environment_decides_whether_a_reporter_is_active() {
         };
         let lines = Arc::new(Mutex::new(Vec::new()));
         let to = Arc::clone(&lines);
-        let builder = Builder::new()
-            .signals(false)
-            .log(move |_, line| lock(&to).push(line.to_owned()));
+        let builder = Builder::new().signals(false).log(move |_, line| lock(&to).push(line.to_owned()));
         let reporter = builder.start_with(get);
         assert_eq!(json!(reporter.is_active()), row["want"]["active"]);
         let lines = lock(&lines);
