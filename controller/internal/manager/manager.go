@@ -69,12 +69,15 @@ type parts struct {
 	runtimes *builtinruntimes.Installer
 	// door is nil without the gate TrainJobStatus.
 	door *intake.Server
+	// end ends the manager in good order, for a reason.
+	end context.CancelCauseFunc
 }
 
 // Run starts everything and returns when ctx has ended and all is stopped, or with the reason why
 // it could not start or had to end early.
 func Run(ctx context.Context, opts Options) error {
-	ctx = ctrl.LoggerInto(ctx, opts.Log)
+	ctx, end := context.WithCancelCause(ctrl.LoggerInto(ctx, opts.Log))
+	defer end(nil)
 	applyClientConnection(opts.Cluster, opts.Config.ClientConnection)
 	scheme, err := newScheme()
 	if err != nil {
@@ -83,7 +86,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err := checkAPIs(ctx, opts.Cluster); err != nil {
 		return err
 	}
-	p := &parts{Options: opts, namespace: ownNamespace()}
+	p := &parts{Options: opts, namespace: ownNamespace(), end: end}
 	opts.Log.Info("starting", "version", opts.Version, "namespace", p.namespace,
 		string(features.TrainJobStatus), opts.Gates.Enabled(features.TrainJobStatus))
 	if err := p.issueCertificate(ctx, scheme); err != nil {
@@ -99,6 +102,9 @@ func Run(ctx context.Context, opts Options) error {
 	}
 	if err := p.Start(ctx); err != nil {
 		return fmt.Errorf("running the manager: %w", err)
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, errDeposed) {
+		return fmt.Errorf("running the manager: %w", cause)
 	}
 	return nil
 }
@@ -159,6 +165,10 @@ func (p *parts) newManager(scheme *runtime.Scheme) error {
 	options := managerOptions(p.Config, p.namespace, p.certificate.GetCertificate)
 	options.Scheme = scheme
 	options.Logger = p.Log
+	err := patientElection(&options, p.Cluster, p.Log.WithName("election"), func() { p.end(errDeposed) })
+	if err != nil {
+		return err
+	}
 	byObject, err := p.cached()
 	if err != nil {
 		return err

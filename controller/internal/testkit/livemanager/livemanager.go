@@ -170,7 +170,7 @@ health: {healthProbeBindAddress: "127.0.0.1:%d"}
 metrics: {bindAddress: "127.0.0.1:%d", secureServing: false}
 webhook: {host: 127.0.0.1, port: %d}
 controller: {groupKindConcurrency: {}}
-leaderElection: {leaderElect: %t}
+leaderElection: {leaderElect: %t, resourceName: trainer.kubeflow.org}
 statusServer:
   port: %d
 `, m.probes, m.metrics, webhook, opts.LeaderElect, m.status)
