@@ -29,14 +29,18 @@ const (
 // outageCase takes the API server away and brings it back.
 type outageCase struct {
 	away, back func(t *testing.T, s *site) error
+	// length is that of a short run.
+	length time.Duration
 }
 
 var outageCases = map[string]outageCase{
 	"refused": {
+		length: 15 * time.Second, // longer than a leader tries to keep its lease
 		away: func(_ *testing.T, s *site) error { return s.plane.Kill() },
 		back: func(t *testing.T, s *site) error { return s.plane.Restart(t.Context()) },
 	},
 	"frozen": {
+		length: 8 * time.Second,
 		away: func(_ *testing.T, s *site) error { return s.plane.Freeze() },
 		back: func(_ *testing.T, s *site) error { return s.plane.Thaw() },
 	},
@@ -54,7 +58,7 @@ func testOutage(t *testing.T, s *site, tc outageCase) {
 	m := s.manager(t, s.plane.Config, livemanager.Options{LeaderElect: true})
 	f := launch(t, plan{jobs: s.jobs, client: newClients(t, m), address: m.Address()})
 	rate := f.flow(t)
-	length := scale(18*time.Second, time.Minute) // longer than a leader keeps its lease
+	length := scale(tc.length, time.Minute)
 	if err := tc.away(t, s); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +77,7 @@ func testOutage(t *testing.T, s *site, tc outageCase) {
 	}
 	broughtBack = true
 	stopWatch := s.watchFinals(t, s.jobs)
-	took := s.wantStored(t, scale(3, 1)*storedWithin, ackedReports(s.jobs))
+	took := s.wantStored(t, scale[time.Duration](3, 1)*storedWithin, ackedReports(s.jobs))
 	checkOutage(t, gone)
 	if most.jobs > jobCount {
 		t.Errorf("%d jobs were waiting, of %d", most.jobs, jobCount)
