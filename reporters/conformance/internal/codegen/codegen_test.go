@@ -156,8 +156,8 @@ func TestGenerateMakesTheNamedLanguageAlone(t *testing.T) {
 func TestNames(t *testing.T) {
 	for name, tc := range map[string]struct{ got, want string }{
 		"pascal":               {pascal("progressPercentage"), "ProgressPercentage"},
-		"snake":                {words("progressPercentage", "_"), "progress_percentage"},
-		"a type in snake":      {words("TrainerStatus", "_"), "trainer_status"},
+		"snake":                {snake("progressPercentage"), "progress_percentage"},
+		"a type in snake":      {snake("TrainerStatus"), "trainer_status"},
 		"the first sentence":   {sentence("One\n  two. Three."), "One two."},
 		"a single sentence":    {sentence("One two."), "One two."},
 		"a point in a number":  {sentence("At most 1.5 of it."), "At most 1.5 of it."},

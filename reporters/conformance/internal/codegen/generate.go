@@ -145,19 +145,19 @@ func save(path string, text []byte) error {
 // functions are what templates may call besides those of text/template.
 var functions = template.FuncMap{
 	"pascal": pascal,
-	"snake":  func(name string) string { return words(name, "_") },
-	"upper":  func(name string) string { return strings.ToUpper(words(name, "_")) },
+	"snake":  snake,
+	"upper":  func(name string) string { return strings.ToUpper(snake(name)) },
 }
 
 // pascal turns progressPercentage into ProgressPercentage.
 func pascal(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// words turns progressPercentage into progress_percentage for the separator "_".
-func words(name, separator string) string {
+// snake turns progressPercentage into progress_percentage.
+func snake(name string) string {
 	var out strings.Builder
 	for i, r := range name {
 		if unicode.IsUpper(r) && i > 0 {
-			out.WriteString(separator)
+			out.WriteByte('_')
 		}
 		out.WriteRune(unicode.ToLower(r))
 	}

@@ -206,6 +206,7 @@ func (f *filter) Accept() (net.Conn, error) {
 		if !silent {
 			return &trackedConn{Conn: conn, number: number, came: time.Now()}, nil
 		}
+		go f.to.hold(conn)
 	}
 }
 

@@ -43,21 +43,30 @@ func start(t *testing.T, change func(*Config)) (*Endpoint, *http.Client) {
 	return e, &http.Client{Transport: transport, Timeout: 5 * time.Second}
 }
 
-func post(client *http.Client, e *Endpoint, body string) (*http.Response, string, error) {
+// reply is what a test looks at of an answer.
+type reply struct {
+	status  int
+	text    string
+	header  http.Header
+	closing bool
+	tls     uint16
+}
+
+func post(client *http.Client, e *Endpoint, body string) (reply, error) {
 	response, err := client.Post(fmt.Sprintf("https://127.0.0.1:%d/status", e.Port), "application/json", strings.NewReader(body))
 	if err != nil {
-		return nil, "", err
+		return reply{}, err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	return response, string(text), err
+	return reply{response.StatusCode, string(text), response.Header, response.Close, response.TLS.Version}, err
 }
 
 func TestRecord(t *testing.T) {
 	e, client := start(t, nil)
 	for _, body := range []string{"one", "two"} {
-		if _, text, err := post(client, e, body); err != nil || text != body {
-			t.Fatalf("got %q, %v", text, err)
+		if got, err := post(client, e, body); err != nil || got.text != body {
+			t.Fatalf("got %q, %v", got.text, err)
 		}
 	}
 	got := e.Requests()
@@ -81,15 +90,15 @@ func TestAnswersFollowTheScript(t *testing.T) {
 	}, Answer{Status: 404})
 	var statuses []int
 	for range 4 {
-		response, text, err := post(client, e, "x")
+		got, err := post(client, e, "x")
 		if err != nil {
 			t.Fatal(err)
 		}
-		statuses = append(statuses, response.StatusCode)
-		if response.StatusCode == 503 {
-			at, err := http.ParseTime(response.Header.Get("Retry-After"))
-			if ahead := time.Until(at); text != later || err != nil || ahead < 8*time.Second || ahead > 10*time.Second {
-				t.Errorf("got %q, Retry-After in %v, %v", text, ahead, err)
+		statuses = append(statuses, got.status)
+		if got.status == http.StatusServiceUnavailable {
+			at, err := http.ParseTime(got.header.Get("Retry-After"))
+			if ahead := time.Until(at); got.text != later || err != nil || ahead < 8*time.Second || ahead > 10*time.Second {
+				t.Errorf("got %q, Retry-After in %v, %v", got.text, ahead, err)
 			}
 		}
 	}
@@ -115,7 +124,7 @@ func TestBadAnswers(t *testing.T) {
 			e, client := start(t, nil)
 			client.Timeout = 500 * time.Millisecond
 			e.Script([]Answer{tc.answer}, Answer{})
-			if _, _, err := post(client, e, "x"); !tc.want(err) {
+			if _, err := post(client, e, "x"); !tc.want(err) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -130,16 +139,16 @@ func isTimeout(err error) bool {
 func TestQuietCloseEndsTheConnectionBehindTheAnswer(t *testing.T) {
 	e, client := start(t, nil)
 	e.Script([]Answer{{Close: true}}, Answer{})
-	if response, _, err := post(client, e, "x"); err != nil || response.Close {
+	if got, err := post(client, e, "x"); err != nil || got.closing {
 		t.Fatalf("the answer announces the end: %v", err)
 	}
 	end := time.Now().Add(5 * time.Second)
 	for e.Connections() == 1 && time.Now().Before(end) {
-		if _, _, err := post(client, e, "y"); err != nil && !errors.Is(err, io.EOF) {
+		if _, err := post(client, e, "y"); err != nil && !errors.Is(err, io.EOF) {
 			break // the client noticed the end while it wrote
 		}
 	}
-	if _, _, err := post(client, e, "z"); err != nil || e.Connections() < 2 {
+	if _, err := post(client, e, "z"); err != nil || e.Connections() < 2 {
 		t.Errorf("%d connections, %v", e.Connections(), err)
 	}
 }
@@ -156,7 +165,7 @@ func TestModes(t *testing.T) {
 			t.Fatal(err)
 		}
 		client.CloseIdleConnections()
-		_, _, err := post(client, e, "x")
+		_, err := post(client, e, "x")
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: got %v, want %q", tc.mode, err, tc.want)
 		}
@@ -168,7 +177,7 @@ func TestModes(t *testing.T) {
 
 func TestCertificates(t *testing.T) {
 	e, client := start(t, func(c *Config) { c.Hosts = []string{"elsewhere.example"} })
-	if _, _, err := post(client, e, "x"); err == nil || !strings.Contains(err.Error(), "127.0.0.1") {
+	if _, err := post(client, e, "x"); err == nil || !strings.Contains(err.Error(), "127.0.0.1") {
 		t.Errorf("a certificate for another name passes: %v", err)
 	}
 	other, err := NewAuthority("b")
@@ -179,7 +188,7 @@ func TestCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	var unknown x509.UnknownAuthorityError
-	if _, _, err := post(client, e, "x"); !errors.As(err, &unknown) {
+	if _, err := post(client, e, "x"); !errors.As(err, &unknown) {
 		t.Errorf("another authority passes: %v", err)
 	}
 	if len(e.Requests()) != 0 {
@@ -192,11 +201,11 @@ func TestCertificates(t *testing.T) {
 
 func TestOldTLSAlone(t *testing.T) {
 	e, client := start(t, func(c *Config) { c.TLS11 = true })
-	if _, _, err := post(client, e, "x"); err == nil {
+	if _, err := post(client, e, "x"); err == nil {
 		t.Error("a client of today is served")
 	}
 	client.Transport.(*http.Transport).TLSClientConfig.MinVersion = tls.VersionTLS10
-	if response, _, err := post(client, e, "x"); err != nil || response.TLS.Version != tls.VersionTLS11 {
+	if got, err := post(client, e, "x"); err != nil || got.tls != tls.VersionTLS11 {
 		t.Errorf("a client of old is not served: %v", err)
 	}
 }
@@ -205,12 +214,43 @@ func TestHTTP2IsOfferedOnRequest(t *testing.T) {
 	for _, offered := range []bool{false, true} {
 		e, client := start(t, func(c *Config) { c.HTTP2 = offered })
 		client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
-		if _, _, err := post(client, e, "x"); err != nil {
+		if _, err := post(client, e, "x"); err != nil {
 			t.Fatal(err)
 		}
 		got := e.Requests()[0]
 		if (got.Proto == "HTTP/2.0") != offered || got.Connection == 0 {
 			t.Errorf("offered: %v, got %s on connection %d", offered, got.Proto, got.Connection)
+		}
+	}
+}
+
+func TestSilentServerKnowsWhoIsStillThere(t *testing.T) {
+	e, client := start(t, nil)
+	if err := e.SetMode(Silent); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", e.Port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitHeld(t, e, 1)
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	awaitHeld(t, e, 0)
+	client.CloseIdleConnections()
+}
+
+func awaitHeld(t *testing.T, e *Endpoint, want int) {
+	t.Helper()
+	end := time.After(5 * time.Second)
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for e.Held() != want {
+		select {
+		case <-again.C:
+		case <-end:
+			t.Fatalf("%d connections are held, want %d", e.Held(), want)
 		}
 	}
 }

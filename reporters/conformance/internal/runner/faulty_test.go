@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 // faultyExecutor is a reporter in one piece: it sends every report at once.
 func faultyExecutor(fault string) {
-	client := &http.Client{Transport: &http.Transport{DisableCompression: fault != "asks for compression", TLSClientConfig: &tls.Config{RootCAs: roots(fault), InsecureSkipVerify: fault == "trusts everyone"}}}
+	var client *http.Client
 	requests := bufio.NewReader(os.Stdin)
 	for {
 		line, err := requests.ReadBytes('\n')
@@ -46,6 +46,7 @@ func faultyExecutor(fault string) {
 		answer := map[string]any{"id": r["id"]}
 		switch {
 		case op == "create":
+			client = newClient(fault)
 			answer["active"] = true
 		case op == "logs":
 			answer["logs"] = []any{}
@@ -73,6 +74,13 @@ func faultyExecutor(fault string) {
 	case "ends badly":
 		os.Exit(3)
 	}
+}
+
+func newClient(fault string) *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DisableCompression: fault != "asks for compression",
+		TLSClientConfig:    &tls.Config{RootCAs: roots(fault), InsecureSkipVerify: fault == "trusts everyone"},
+	}}
 }
 
 func roots(fault string) *x509.CertPool {
