@@ -74,6 +74,8 @@ func (j *job) known() (acked, final int) {
 	return j.acked, j.final
 }
 
+func newTrainJob() *trainer.TrainJob { return &trainer.TrainJob{} }
+
 // lowest is what must be stored of each job, by its name.
 type lowest map[string]int
 

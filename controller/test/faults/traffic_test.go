@@ -201,7 +201,7 @@ func newClients(t *testing.T, m *livemanager.Manager) func() *http.Client {
 
 func clientsWith(trust *tls.Config) func() *http.Client {
 	return func() *http.Client {
-		return &http.Client{Timeout: clientTimeout, Transport: &http.Transport{TLSClientConfig: trust}}
+		return &http.Client{Timeout: clientTimeout, Transport: &http.Transport{TLSClientConfig: trust, MaxIdleConnsPerHost: 16}}
 	}
 }
 
