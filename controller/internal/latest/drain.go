@@ -56,7 +56,7 @@ func (s *Store) Settle(p report.Pending, outcome report.Outcome) {
 	}
 	e.shown = true
 	if outcome == report.Stored {
-		e.written = &p.Report
+		e.written, e.writtenAt = &p.Report, s.cfg.Clock.Now()
 	}
 	s.settle(e, p.Version, answer{outcome: outcome})
 }
@@ -94,7 +94,7 @@ func (s *Store) settle(e *entry, version uint64, a answer) {
 		return
 	}
 	e.since = e.sinceNext
-	s.queue.push(e, e.nextRank(s.cfg.Clock.Now(), s.cfg.HurryEvery))
+	s.place(e, s.cfg.Clock.Now())
 	s.signal()
 }
 

@@ -45,6 +45,8 @@ type entry struct {
 	sinceNext time.Time
 	// written is what this process stored last.
 	written *report.Report
+	// writtenAt is when that was.
+	writtenAt time.Time
 	// shown tells that something is stored for the job.
 	shown bool
 	// attempts counts the failed tries since the job was last stored.

@@ -59,6 +59,10 @@ type Config struct {
 	// HurryEvery is how often a job may come first with a final report; default
 	// 5 s. A job that keeps saying it is complete waits its turn in between.
 	HurryEvery time.Duration
+	// MinGap is the least time between two writes of one job, unless the newer
+	// report is final; default 1 s. It keeps a job that reports all the time from
+	// taking every write that others leave.
+	MinGap time.Duration
 	// MaxReporters is the number of pods per job whose order is watched;
 	// default 1024. Beyond it the pod that was silent longest is forgotten.
 	MaxReporters int
@@ -72,13 +76,14 @@ const (
 	defaultQuickWait    = 250 * time.Millisecond
 	defaultFinalWait    = 4 * time.Second
 	defaultHurryEvery   = 5 * time.Second
+	defaultMinGap       = time.Second
 	defaultMaxReporters = 1024
 )
 
 // Validate reports every field that makes no sense.
 func (c Config) Validate() error {
 	var errs []error
-	if c.QuickWait < 0 || c.FinalWait < 0 || c.HurryEvery < 0 {
+	if min(c.QuickWait, c.FinalWait, c.HurryEvery, c.MinGap) < 0 {
 		errs = append(errs, errors.New("waits must not be negative"))
 	}
 	if c.MaxReporters < 0 {
@@ -96,6 +101,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.HurryEvery == 0 {
 		c.HurryEvery = defaultHurryEvery
+	}
+	if c.MinGap == 0 {
+		c.MinGap = defaultMinGap
 	}
 	if c.MaxReporters == 0 {
 		c.MaxReporters = defaultMaxReporters

@@ -376,12 +376,57 @@ func TestReportDuringAWriteIsWrittenNext(t *testing.T) {
 			t.Fatal("two writes of one job at a time")
 		}
 		s.Settle(p, report.Stored)
+		if waited := s.OldestWait(); waited != 0 {
+			t.Errorf("oldest waits %v, want 0: it was accepted just now", waited)
+		}
+		time.Sleep(s.Due())
 		next := take(t, s)
 		if *next.Report.ProgressPercentage != 2 || next.Written == nil || !next.Written.Equal(p.Report) {
 			t.Errorf("next is %+v, want progress 2 and what was written", next)
 		}
-		if waited := s.OldestWait(); waited != 0 {
-			t.Errorf("oldest waits %v, want 0: it was accepted just now", waited)
+	})
+}
+
+func TestWritesOfOneJobKeepTheirDistance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, slow, nothingKept{})
+		submit(t, s, sender("busy", "p"), at(0, 1))
+		s.Settle(take(t, s), report.Stored)
+
+		submit(t, s, sender("busy", "p"), at(100, 2))
+		if p, ok := s.Take(); ok {
+			t.Fatalf("%+v was handed out right after a write of its job", p)
+		}
+		if due := s.Due(); due != defaultMinGap {
+			t.Errorf("next write is due in %v, want %v", due, defaultMinGap)
+		}
+		submit(t, s, sender("quiet", "q"), at(200, 3))
+		if p := take(t, s); p.Job.Name != "quiet" {
+			t.Errorf("job %q goes first, want the quiet one", p.Job.Name)
+		}
+		time.Sleep(defaultMinGap)
+		if p := take(t, s); p.Job.Name != "busy" || *p.Report.ProgressPercentage != 2 {
+			t.Errorf("after the gap comes %+v, want the newest of the busy job", p)
+		}
+	})
+}
+
+func TestFinalReportKeepsNoDistance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, slow, nothingKept{})
+		submit(t, s, sender("a", "p"), at(0, 98))
+		s.Settle(take(t, s), report.Stored)
+		submit(t, s, sender("a", "p"), at(100, 99)) // waits for its distance
+		done := make(chan report.Outcome, 1)
+		go func() { done <- submit(t, s, sender("a", "p"), at(200, report.FinalPercentage)) }()
+		synctest.Wait()
+		p := take(t, s)
+		if !p.Report.Final() {
+			t.Fatalf("handed out %+v, want the final report", p)
+		}
+		s.Settle(p, report.Stored)
+		if outcome := <-done; outcome != report.Stored {
+			t.Errorf("outcome %v, want stored", outcome)
 		}
 	})
 }

@@ -15,7 +15,8 @@ const (
 	placeNone place = iota
 	// placeReady: waits for its turn.
 	placeReady
-	// placeDelayed: a write failed and is not to be tried before a given time.
+	// placeDelayed: not to be written before a given time, because a write failed
+	// or the last one is too recent.
 	placeDelayed
 )
 

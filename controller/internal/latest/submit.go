@@ -113,7 +113,7 @@ func (s *Store) enqueue(e *entry, now time.Time) (near bool) {
 	switch e.place {
 	case placeNone:
 		if e.taken == 0 {
-			s.queue.push(e, r)
+			s.place(e, now)
 			s.signal()
 		}
 	case placeReady:
@@ -122,9 +122,29 @@ func (s *Store) enqueue(e *entry, now time.Time) (near bool) {
 			s.queue.push(e, r)
 		}
 	case placeDelayed:
+		// A failed write keeps its pause; one that only keeps its distance gives
+		// way to a report that is urgent.
+		if e.attempts == 0 && r < rankOther {
+			s.queue.push(e, r)
+			s.signal()
+		}
+	}
+	if e.place == placeDelayed {
 		return false
 	}
 	return s.pace.Expect(max(before, 0)) <= s.cfg.QuickWait
+}
+
+// place puts an entry where it belongs: among those that wait for their turn, or
+// aside while its last write is too recent.
+func (s *Store) place(e *entry, now time.Time) {
+	r := e.nextRank(now, s.cfg.HurryEvery)
+	next := e.writtenAt.Add(s.cfg.MinGap)
+	if r == rankOther && next.After(now) {
+		s.queue.delay(e, next)
+		return
+	}
+	s.queue.push(e, r)
 }
 
 func (e *entry) await() chan answer {

@@ -217,7 +217,8 @@ var _ = Describe("One replica", func() {
 			Expect(pod.report(ctx, c, m, i, i)).To(Equal(http.StatusOK))
 		}
 		Eventually(pod.progress).WithContext(ctx).Should(Equal(10))
-		Expect(value(ctx, m, `milepost_reports_writes_total`) - written).To(BeNumerically("~", 10, 1))
+		// Reports that come faster than one a second share writes; each is accepted all the same.
+		Expect(value(ctx, m, `milepost_reports_writes_total`) - written).To(And(BeNumerically(">=", 1), BeNumerically("<=", 10)))
 		Consistently(reconciles).Should(Equal(settled))
 		Expect(value(ctx, m, "milepost_reports_accepted_total")).To(BeNumerically(">=", 10))
 		Expect(value(ctx, m, "milepost_reports_oldest_waiting_seconds")).To(BeZero())
