@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"reflect"
@@ -35,22 +34,22 @@ type line struct {
 // follow reports line by line until the input ends or a line ends the training. The reporter is
 // closed by the caller. Standard input is read to its end in any case: the program on the other end
 // of the pipe would die of it otherwise.
-func follow(m *milepost.Reporter, name string, stdin io.Reader, stderr io.Writer) int {
-	if name == "-" {
-		followLines(m, stdin, stderr)
+func follow(m *milepost.Reporter, path string, stdin io.Reader, complain func(error)) int {
+	if path == "-" {
+		followLines(m, stdin, complain)
 		_, _ = io.Copy(io.Discard, stdin)
 		return exitFine
 	}
 	if !m.Active() {
 		return exitFine
 	}
-	file := &growing{path: name, wait: func(d time.Duration) { <-time.After(d) }}
+	file := &growing{path: path, wait: func(d time.Duration) { <-time.After(d) }}
 	defer file.close()
-	followLines(m, file, stderr)
+	followLines(m, file, complain)
 	return exitFine
 }
 
-func followLines(m *milepost.Reporter, input io.Reader, stderr io.Writer) {
+func followLines(m *milepost.Reporter, input io.Reader, complain func(error)) {
 	lines := bufio.NewReaderSize(input, longestLine)
 	complained := false
 	for {
@@ -58,7 +57,7 @@ func followLines(m *milepost.Reporter, input io.Reader, stderr io.Writer) {
 		ended, lineErr := take(m, text)
 		if lineErr != nil && !complained {
 			complained = true
-			fmt.Fprintf(stderr, "milepost-report: passing over lines that are no report, such as one where %v\n", lineErr)
+			complain(lineErr)
 		}
 		if ended || err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return

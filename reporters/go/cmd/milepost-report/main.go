@@ -49,7 +49,9 @@ func run(name string, args []string, stdin io.Reader, stderr io.Writer) int {
 	m := milepost.Start(c.options(slog.New(slog.NewTextHandler(stderr, nil)))...)
 	defer m.Close()
 	if c.follow != "" {
-		return follow(m, c.follow, stdin, stderr)
+		return follow(m, c.follow, stdin, func(err error) {
+			fmt.Fprintf(stderr, "%s: passing over lines that are no report, such as one where %v\n", name, err)
+		})
 	}
 	c.report(m)
 	return exitFine
