@@ -7,7 +7,6 @@ is sent. D1, D2 and so on in comments refer to BEHAVIOUR.md, which says what eve
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 import threading
@@ -15,11 +14,12 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union, cast
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
 from . import environment
 from ._wire import TRAINER_STATUS_PROGRESS_PERCENTAGE_MAXIMUM as COMPLETE
-from .lines import ERROR, FAULTS, INFO, METRICS, WARNING, Lines, Log, cut
+from .guard import explain, harmless, text_of
+from .lines import ERROR, INFO, METRICS, WARNING, Lines, Log, cut
 from .metrics import Collected, kept_names
 from .pacing import DEFAULT_INTERVAL, seconds_between
 from .progress import Progress
@@ -31,26 +31,11 @@ if TYPE_CHECKING:
     from .stored import Stored
 
 _T = TypeVar("_T")
-_Call = TypeVar("_Call", bound=Callable[..., Any])
 
 _NO_NAMES: tuple[str, ...] = ()
 
 #: Metrics of a report: numbers, booleans and text by name. Maps in it are flattened.
 Metrics = Mapping[str, Any]
-
-
-def _harmless(call: _Call) -> _Call:
-    """Keeps everything that goes wrong in a call from the training, wrong arguments included. D3."""
-
-    @functools.wraps(call)
-    def guarded(self: Reporter, *arguments: object, **options: object) -> object:
-        try:
-            return call(self, *arguments, **options)
-        except Exception as fault:
-            self._explain(call.__name__, fault)
-            return None
-
-    return cast(_Call, guarded)
 
 
 @dataclass(frozen=True)
@@ -88,7 +73,7 @@ class Reporter:
         try:
             self._begin(settings)
         except Exception as fault:
-            self._explain("start", fault)
+            explain(self._lines, "start", fault)
 
     def _begin(self, settings: Settings) -> None:
         endpoint, problems = environment.read(os.environ)
@@ -115,7 +100,7 @@ class Reporter:
         """Whether this reporter sends anything: inside a TrainJob, on rank 0, and not in a forked child."""
         return self._sender is not None and self._process == os.getpid()
 
-    @_harmless
+    @harmless
     def report(
         self,
         step: Optional[float] = None,
@@ -158,7 +143,7 @@ class Reporter:
         if collected.unfit:
             self._name_unfit(collected.unfit)
 
-    @_harmless
+    @harmless
     def complete(self, metrics: Optional[Metrics] = None, *, keep: Union[str, Iterable[str]] = _NO_NAMES) -> None:
         """Reports that the training is complete: 100 % and no time remaining.
 
@@ -182,7 +167,7 @@ class Reporter:
             self._name_unfit(collected.unfit)
         self._close()
 
-    @_harmless
+    @harmless
     def fail(self, message: object = None) -> None:
         """Ends reporting without completion: the last report is sent as it is.
 
@@ -193,10 +178,10 @@ class Reporter:
         """
         if self._end():
             if message is not None:
-                self._lines.write(ERROR, f"the training failed: {_text(message)}")
+                self._lines.write(ERROR, f"the training failed: {text_of(message)}")
             self._close()
 
-    @_harmless
+    @harmless
     def close(self) -> None:
         """Ends reporting, and waits at most 5 seconds for the last report to arrive.
 
@@ -206,7 +191,7 @@ class Reporter:
         if self._end():
             self._close()
 
-    @_harmless
+    @harmless
     def stored(self) -> Optional[Stored]:
         """Asks the server for the report that is stored, so that a restarted training can go on from it.
 
@@ -315,17 +300,8 @@ class Reporter:
         try:
             return metrics()
         except Exception as fault:
-            self._explain("metrics", fault)
+            explain(self._lines, "metrics", fault)
             return None
-
-    def _explain(self, call: str, fault: Exception) -> None:
-        """Says once what went wrong in a call."""
-        try:
-            line = f"{call} went wrong, and the training goes on: {type(fault).__name__}: {_text(fault)}"
-            if FAULTS.first(line):
-                self._lines.write(WARNING, line)
-        except Exception:
-            pass
 
 
 class _Silent(Reporter):
@@ -353,11 +329,3 @@ def _length(items: object) -> Optional[int]:
         return len(items)  # type: ignore[arg-type]
     except Exception:  # streams have none
         return None
-
-
-def _text(value: object) -> str:
-    """A text of somebody else's on one line."""
-    try:
-        return cut(str(value))
-    except Exception:
-        return type(value).__name__

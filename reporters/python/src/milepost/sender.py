@@ -20,6 +20,7 @@ from typing import Optional
 from .answers import FAILED, TAKEN, Answer, message, outcome, warning_texts
 from .connection import Attempt
 from .environment import Endpoint
+from .guard import text_of
 from .lines import INFO, METRICS, WARNING, WARNINGS, Lines, Trouble, cut
 from .pacing import FIRST_BACKOFF, Pacing, retry_after
 from .slot import Report, encode
@@ -139,11 +140,13 @@ class Sender:
                 self._flush_end = 0.0
 
     def close(self) -> None:
-        """Flushes and ends the worker."""
-        try:
-            self.flush()
-        finally:
-            self.stop()
+        """Flushes and ends the worker.
+
+        When an exception of a signal handler comes in between, the worker goes on, and the end of the program
+        waits for the rest of the flush.
+        """
+        self.flush()
+        self.stop()
 
     def stop(self) -> None:
         """Ends the worker, whatever is unsent."""
@@ -205,7 +208,7 @@ class Sender:
         try:
             answer, error = self._transport.post(self._take, attempt), ""
         except Exception as problem:  # a fault of any kind is a failed attempt
-            answer, error = None, describe(problem)
+            answer, error = None, text_of(problem)
         self._under_way = None
         self._settle(answer, error)
 
@@ -257,12 +260,3 @@ class Sender:
             error = f"status {answer.status}" + (f": {said}" if said else "")
         what = "no report gets through" if became == FAILED else "a report was refused"
         self._lines.write(WARNING, f"{what} to {self._url}, {self._trouble.count} so far: {error}")
-
-
-def describe(problem: BaseException) -> str:
-    """What an exception says, on one line."""
-    try:
-        text = str(problem)
-    except Exception:  # exceptions of somebody else's making may do anything
-        text = ""
-    return cut(text) or type(problem).__name__
