@@ -208,6 +208,7 @@ func (p *play) connections(arguments json.RawMessage) error {
 	if err := json.Unmarshal(arguments, &bound); err != nil {
 		return err
 	}
+	p.await(func() bool { return float64(p.server.Connections()) >= bound.AtLeast })
 	return bound.number("the number of connections is", float64(p.server.Connections()))
 }
 
@@ -217,8 +218,25 @@ func (p *play) held(arguments json.RawMessage) error {
 	if err := json.Unmarshal(arguments, &bound); err != nil {
 		return err
 	}
+	p.await(func() bool { return float64(p.server.Held()) <= bound.AtMost })
 	return bound.number("the number of open connections is", float64(p.server.Held()))
 }
+
+// await gives what happens beside the wire a little time.
+func (p *play) await(is func() bool) {
+	end := time.After(patience)
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for !is() {
+		select {
+		case <-again.C:
+		case <-end:
+			return
+		}
+	}
+}
+
+const patience = 2 * time.Second
 
 type logLine struct {
 	Level   string `json:"level"`
@@ -264,7 +282,6 @@ func (w wantedLine) matches(line logLine) bool {
 
 // logs compares the log lines so far. The worker may be a little behind the wire.
 func (p *play) logs(arguments json.RawMessage) error {
-	const patience = 2 * time.Second
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for end := time.Now().Add(patience); ; <-again.C {

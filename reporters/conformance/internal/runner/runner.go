@@ -111,19 +111,33 @@ func (l *Language) runAll(ctx context.Context, cases []vectors.Case, o Options) 
 	}
 	var group sync.WaitGroup
 	var printing sync.Mutex
+	one := func(i int) {
+		results[i] = l.runOne(ctx, cases[i])
+		printing.Lock()
+		defer printing.Unlock()
+		results[i].print(o.Out)
+	}
 	places := make(chan struct{}, max(1, o.Parallel))
 	for i, c := range cases {
-		group.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			results[i] = l.runOne(ctx, c)
-			printing.Lock()
-			defer printing.Unlock()
-			results[i].print(o.Out)
-		})
+		if !measures(c) {
+			group.Go(func() {
+				places <- struct{}{}
+				defer func() { <-places }()
+				one(i)
+			})
+		}
 	}
 	group.Wait()
+	for i, c := range cases { // alone, so that they measure the reporter and not each other
+		if measures(c) {
+			one(i)
+		}
+	}
 	return results
+}
+
+func measures(c vectors.Case) bool {
+	return slices.ContainsFunc(c.Steps, func(s vectors.Step) bool { return s.Action == "measure" })
 }
 
 // runOne runs a case, or finds that it does not concern the language.
