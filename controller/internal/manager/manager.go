@@ -95,7 +95,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err := p.newManager(scheme); err != nil {
 		return err
 	}
-	for _, add := range []func(context.Context) error{p.addCertificate, p.addRuntimes, p.addJobFlow, p.addReportFlow, p.addProbes} {
+	for _, add := range []func(context.Context) error{p.addCollector, p.addCertificate, p.addRuntimes, p.addJobFlow, p.addReportFlow, p.addProbes} {
 		if err := add(ctx); err != nil {
 			return err
 		}
@@ -195,6 +195,13 @@ func (p *parts) cached() (map[client.Object]cache.ByObject, error) {
 	}
 	maps.Copy(byObject, reports)
 	return byObject, nil
+}
+
+func (p *parts) addCollector(context.Context) error {
+	if err := p.Add(&collector{clock: clock.RealClock{}}); err != nil {
+		return fmt.Errorf("adding the adjustment of the garbage collector: %w", err)
+	}
+	return nil
 }
 
 func (p *parts) addCertificate(context.Context) error {
