@@ -158,6 +158,22 @@ def test_a_silent_server_delays_the_end_by_5_seconds_at_most(programs: Programs)
     assert "not sent" in ended.errors
 
 
+def test_nothing_is_left_open(programs: Programs) -> None:
+    with Silence() as silence:
+        programs.environment["KUBEFLOW_TRAINER_SERVER_URL"] = f"https://127.0.0.1:{silence.port}/"
+        program = """
+        from milepost.reporter import Reporter, Settings
+        from milepost.sender import Scales
+        m = Reporter(Settings(scales=Scales(time=0.01, limit=0.05)))
+        m.report(1, 10)
+        m.stored()
+        m.complete()
+        """
+        ended = programs.run(program, options=("-X", "dev", "-W", "always"))
+    assert ended.code == 0
+    assert "ResourceWarning" not in ended.errors
+
+
 def test_several_reporters_share_the_5_seconds(programs: Programs) -> None:
     with Silence() as silence:
         programs.environment["KUBEFLOW_TRAINER_SERVER_URL"] = f"https://127.0.0.1:{silence.port}/"

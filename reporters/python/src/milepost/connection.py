@@ -72,13 +72,13 @@ class Connection:
         self.usable = True  # for another request
         self._used = monotonic()
         self._attempt = attempt
-        plain = _dial(host, port, attempt)
-        try:
-            name = host[:-1] if host.endswith(".") else host  # certificates do not have the dot of the root
+        name = host[:-1] if host.endswith(".") else host  # certificates do not have the dot of the root
+        with _dial(host, port, attempt) as plain:  # which is empty as soon as TLS has taken its place
             self._socket = context.wrap_socket(plain, server_hostname=name, do_handshake_on_connect=False)
+        try:
             self._patiently(self._socket.do_handshake)
         except BaseException:
-            plain.close()
+            self._socket.close()
             raise
         self._reader = _Reader(_Raw(self))
 

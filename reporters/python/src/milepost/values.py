@@ -46,6 +46,8 @@ def _plain(value: object) -> Optional[Number]:
 
 def _converted(value: object) -> Optional[Number]:
     """Tensors with one element, scalars and arrays of NumPy, decimals and the like."""
+    if isinstance(value, (str, bytes)):
+        return None  # NumPy has texts that turn into numbers
     item = getattr(value, "item", None)
     if callable(item):
         inner = _quietly(item)
