@@ -36,7 +36,7 @@ func checkMachine(system string, user int, look func(string) (string, error)) er
 		return fmt.Errorf("%w, this is %s: use a Linux machine, %s", ErrUnsupported, system, otherwise)
 	}
 	if user != 0 {
-		return fmt.Errorf("%w: run this again as root, for instance with sudo --preserve-env=PATH, %s", ErrUnsupported, otherwise)
+		return fmt.Errorf("%w: run this again as root, for instance with sudo env \"PATH=$PATH\", %s", ErrUnsupported, otherwise)
 	}
 	var missing []string
 	for program, name := range packages {
