@@ -60,8 +60,14 @@ type Limits struct {
 	// IdleTimeout is how long a connection may wait for its next request;
 	// default 120 s.
 	IdleTimeout time.Duration
-	// Connections is the largest number of open connections; default 16384.
+	// Connections is the largest number of open connections; default 8192. One
+	// costs some 40 KiB.
 	Connections int
+	// PodConnections is the largest number of one pod; default 64.
+	PodConnections int
+	// AddressConnections is the largest number of one address whose callers are
+	// not proven; default 1024.
+	AddressConnections int
 	// InFlight is the largest number of requests being answered; default 4096.
 	InFlight int
 	// PodRate and PodBurst are the share of one pod in requests per second;
@@ -70,6 +76,10 @@ type Limits struct {
 	// NamespaceRate and NamespaceBurst are the share of one namespace while the
 	// server is busy; defaults 2000 and 4000 requests per second.
 	NamespaceRate, NamespaceBurst float64
+	// StrangerRate and StrangerBurst are how many failed proofs of one address
+	// are looked at; defaults 50 per second and 200. Beyond that its callers are
+	// turned away unless their connection is proven.
+	StrangerRate, StrangerBurst float64
 }
 
 const (
@@ -81,12 +91,16 @@ const (
 	defaultBodyTimeout   = 10 * time.Second
 	defaultWriteTimeout  = 15 * time.Second
 	defaultIdleTimeout   = 120 * time.Second
-	defaultConnections   = 16384
+	defaultConnections   = 8192
+	defaultPodConns      = 64
+	defaultAddressConns  = 1024
 	defaultInFlight      = 4096
 	defaultPodRate       = 200
 	defaultPodBurst      = 400
 	defaultSpaceRate     = 2000
 	defaultSpaceBurst    = 4000
+	defaultStrangerRate  = 50
+	defaultStrangerBurst = 200
 )
 
 // Validate reports every field that makes no sense.
@@ -116,6 +130,8 @@ func (l Limits) validate() error {
 		"Connections": float64(l.Connections), "InFlight": float64(l.InFlight),
 		"PodRate": l.PodRate, "PodBurst": l.PodBurst,
 		"NamespaceRate": l.NamespaceRate, "NamespaceBurst": l.NamespaceBurst,
+		"StrangerRate": l.StrangerRate, "StrangerBurst": l.StrangerBurst,
+		"PodConnections": float64(l.PodConnections), "AddressConnections": float64(l.AddressConnections),
 	}
 	var errs []error
 	for name, value := range fields {
@@ -154,11 +170,15 @@ func (l Limits) withDefaults() Limits {
 	setDefault(&l.WriteTimeout, defaultWriteTimeout)
 	setDefault(&l.IdleTimeout, defaultIdleTimeout)
 	setDefault(&l.Connections, defaultConnections)
+	setDefault(&l.PodConnections, defaultPodConns)
+	setDefault(&l.AddressConnections, defaultAddressConns)
 	setDefault(&l.InFlight, defaultInFlight)
 	setDefault(&l.PodRate, defaultPodRate)
 	setDefault(&l.PodBurst, defaultPodBurst)
 	setDefault(&l.NamespaceRate, defaultSpaceRate)
 	setDefault(&l.NamespaceBurst, defaultSpaceBurst)
+	setDefault(&l.StrangerRate, defaultStrangerRate)
+	setDefault(&l.StrangerBurst, defaultStrangerBurst)
 	return l
 }
 

@@ -35,12 +35,15 @@ type door struct {
 	limits   Limits
 	identity Identity
 	shares   *shares
+	conns    *connections
 	next     http.Handler
 	observer Observer
 	log      logr.Logger
 	clock    clock.PassiveClock
 
 	inFlight atomic.Int64
+	// leaving tells clients to connect anew.
+	leaving atomic.Bool
 }
 
 // visit is what the door learns of a request.
@@ -65,7 +68,9 @@ var steps = []func(*door, *http.Request, *visit) error{
 	(*door).size,
 	(*door).crowd,
 	(*door).credential,
+	(*door).stranger,
 	(*door).identify,
+	(*door).seat,
 	(*door).share,
 }
 
@@ -83,6 +88,9 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			d.recovered(r.Context(), rec, v, fault)
 		}
 	}()
+	if d.leaving.Load() {
+		w.Header().Set("Connection", "close")
+	}
 	for _, step := range steps {
 		if err := step(d, r, v); err != nil {
 			d.refuse(r.Context(), rec, v, err)
@@ -172,9 +180,38 @@ func (d *door) credential(r *http.Request, v *visit) (err error) {
 	return err
 }
 
+// stranger turns callers away that are not proven and whose address had too many
+// proofs fail of late: a proof may cost a question to the API server, of which
+// there are not many.
+func (d *door) stranger(r *http.Request, _ *visit) error {
+	g := guestOf(r.Context())
+	if g == nil || g.reporter.Load() != nil {
+		return nil
+	}
+	wait := d.shares.strangers.wait(g.address)
+	if wait == 0 {
+		return nil
+	}
+	d.observer.Limited("address")
+	return errTooMany("too many callers from this address could not be proven", wait)
+}
+
 func (d *door) identify(r *http.Request, v *visit) (err error) {
 	v.sender, err = d.identity.Identify(r.Context(), v.bearer, v.job)
+	if g := guestOf(r.Context()); g != nil && errors.Is(err, report.ErrUnproven) {
+		d.shares.strangers.take(g.address)
+	}
 	return err
+}
+
+// seat counts the connection to its pod.
+func (d *door) seat(r *http.Request, v *visit) error {
+	g := guestOf(r.Context())
+	if g == nil || d.conns.proven(g, v.sender.Reporter()) {
+		return nil
+	}
+	d.observer.Limited(limitPod)
+	return errTooMany("this pod has too many requests open", crowdWait)
 }
 
 // share refuses a caller that takes more than its part.

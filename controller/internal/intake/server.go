@@ -31,6 +31,7 @@ const (
 // Server is the HTTPS door. It is a Runnable that runs on every replica.
 type Server struct {
 	cfg  Config
+	door *door
 	http *http.Server
 
 	// address is where the server listens; nil before and after.
@@ -47,11 +48,11 @@ func New(cfg Config, identity Identity, rules Rules, store Store) (*Server, erro
 	cfg = cfg.withDefaults()
 	d := &door{
 		limits: cfg.Limits, identity: identity, shares: newShares(cfg.Limits, cfg.Clock),
+		conns:    newConnections(cfg.Limits, cfg.Observer.Limited),
 		observer: cfg.Observer, log: cfg.Logger, clock: cfg.Clock,
 	}
 	d.next = routes(&handlers{rules: rules, store: store}, d)
-	conns := newConnections(cfg.Limits.Connections, func() { cfg.Observer.Limited("connections") })
-	return &Server{cfg: cfg, http: newHTTPServer(cfg, d, conns)}, nil
+	return &Server{cfg: cfg, door: d, http: newHTTPServer(cfg, d)}, nil
 }
 
 func routes(h *handlers, d *door) http.Handler {
@@ -64,10 +65,10 @@ func routes(h *handlers, d *door) http.Handler {
 	return reportapi.HandlerWithOptions(strict, reportapi.StdHTTPServerOptions{ErrorHandlerFunc: fail})
 }
 
-func newHTTPServer(cfg Config, handler http.Handler, conns *connections) *http.Server {
+func newHTTPServer(cfg Config, d *door) *http.Server {
 	l := cfg.Limits
 	return &http.Server{
-		Handler:           handler,
+		Handler:           d,
 		TLSConfig:         cfg.TLS.Clone(),
 		Protocols:         protocols(cfg.TLS.NextProtos),
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
@@ -76,7 +77,8 @@ func newHTTPServer(cfg Config, handler http.Handler, conns *connections) *http.S
 		WriteTimeout:      l.WriteTimeout,
 		IdleTimeout:       l.IdleTimeout,
 		MaxHeaderBytes:    l.HeaderBytes,
-		ConnState:         conns.changed,
+		ConnContext:       d.conns.attach,
+		ConnState:         d.conns.changed,
 		// What clients do wrong below HTTP is their matter, and there can be a lot of it.
 		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(cfg.Logger.V(2)), slog.LevelInfo),
 	}
@@ -124,8 +126,9 @@ func (s *Server) Start(ctx context.Context) error {
 
 func (s *Server) stop(ctx context.Context, served <-chan error) {
 	s.leaving.Store(true)
-	// Answers now tell clients to connect anew, which leads them elsewhere.
-	s.http.SetKeepAlivesEnabled(false)
+	// Answers now tell clients to connect anew, which leads them elsewhere. Only
+	// afterwards are connections closed that wait: a report may be on its way.
+	s.door.leaving.Store(true)
 	if s.cfg.LameDuck > 0 {
 		lame, cancel := context.WithTimeout(ctx, s.cfg.LameDuck)
 		select {
@@ -135,6 +138,7 @@ func (s *Server) stop(ctx context.Context, served <-chan error) {
 		}
 		cancel()
 	}
+	s.http.SetKeepAlivesEnabled(false)
 	drain, cancel := context.WithTimeout(ctx, s.cfg.DrainTimeout)
 	defer cancel()
 	if err := s.http.Shutdown(drain); err != nil {

@@ -17,12 +17,15 @@ import (
 type shares struct {
 	pods       *buckets
 	namespaces *buckets
+	// strangers are the failed proofs of an address.
+	strangers *buckets
 }
 
 func newShares(l Limits, c clock.PassiveClock) *shares {
 	return &shares{
 		pods:       newBuckets(l.PodRate, l.PodBurst, c),
 		namespaces: newBuckets(l.NamespaceRate, l.NamespaceBurst, c),
+		strangers:  newBuckets(l.StrangerRate, l.StrangerBurst, c),
 	}
 }
 
@@ -39,8 +42,8 @@ func (s *shares) allow(from report.Sender, busy bool) (limit string, err error) 
 	return "", nil
 }
 
-// buckets are token buckets by key. Keys are proven identities, so there are
-// not more of them than pods in the cluster; full buckets are dropped.
+// buckets are token buckets by key. Keys are proven identities or addresses, so
+// there are not more of them than pods and machines; full buckets are dropped.
 type buckets struct {
 	rate, burst float64
 	clock       clock.PassiveClock
@@ -76,11 +79,32 @@ func (b *buckets) take(key string) time.Duration {
 	}
 	held.tokens, held.last = b.filled(held, now), now
 	defer func() { b.held[key] = held }()
-	if held.tokens < 1 {
-		return time.Duration(math.Ceil((1 - held.tokens) / b.rate * float64(time.Second)))
+	if wait := b.until(held); wait > 0 {
+		return wait
 	}
 	held.tokens--
 	return 0
+}
+
+// wait returns the time until there is a token, and takes none.
+func (b *buckets) wait(key string) time.Duration {
+	now := b.clock.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	held, ok := b.held[key]
+	if !ok {
+		return 0
+	}
+	held.tokens = b.filled(held, now)
+	return b.until(held)
+}
+
+// until returns the time until there is a token.
+func (b *buckets) until(held bucket) time.Duration {
+	if held.tokens >= 1 {
+		return 0
+	}
+	return time.Duration(math.Ceil((1 - held.tokens) / b.rate * float64(time.Second)))
 }
 
 func (b *buckets) filled(held bucket, now time.Time) float64 {

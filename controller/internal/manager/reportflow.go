@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"maps"
+	"time"
 
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -167,6 +168,11 @@ func (p *parts) identifier(ctx context.Context, jobs podidentity.Jobs) (*podiden
 	return podidentity.New(podidentity.Config{Logger: p.Log.WithName("identity")}, p.GetCache(), jobs, api)
 }
 
+// lameDuck is how long new connections are taken after the end was announced: the time in which
+// those that route to this replica learn that it leaves. With the waits for open requests and for
+// the last writes it stays below the grace of 30 s that the manager and Kubernetes give.
+const lameDuck = 3 * time.Second
+
 func (p *parts) doorConfig(counts intake.Observer) intake.Config {
 	serve := &tls.Config{GetCertificate: p.certificate.GetCertificate} //nolint:gosec // ApplyTLS sets the minimum
 	config.ApplyTLS(serve, p.Config.TLS)
@@ -174,6 +180,7 @@ func (p *parts) doorConfig(counts intake.Observer) intake.Config {
 		Address:         statusAddress(p.Config.StatusServer),
 		TLS:             serve,
 		ProbeServerName: reportlink.ServiceHost(p.Config.CertManagement.WebhookServiceName, p.namespace),
+		LameDuck:        lameDuck,
 		Logger:          p.Log.WithName("status-server"),
 		Observer:        counts,
 	}

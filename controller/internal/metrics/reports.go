@@ -56,7 +56,7 @@ func NewReports(registry prometheus.Registerer) (*Reports, error) {
 		answered:   prometheus.NewCounterVec(counter("requests_total", "Requests to the report endpoint by method and status code; code 0 was cut off without an answer."), []string{"method", "code"}),
 		latency:    prometheus.NewHistogramVec(histogram("request_duration_seconds", "Time from the header of a request to the end of its answer, the wait for the store included.", fast), []string{"method"}),
 		refused:    prometheus.NewCounterVec(counter("refused_total", "Requests refused because of who sent them, by reason."), []string{"reason"}),
-		limited:    prometheus.NewCounterVec(counter("limited_total", "Requests and connections turned away by a limit: pod, namespace, server or connections."), []string{"limit"}),
+		limited:    prometheus.NewCounterVec(counter("limited_total", "Requests and connections turned away by a limit: pod, namespace, address, server, connections, podConnections or addressConnections."), []string{"limit"}),
 		accepted:   prometheus.NewCounter(counter("accepted_total", "Reports accepted as the newest of their job.")),
 		coalesced:  prometheus.NewCounter(counter("coalesced_total", "Accepted reports whose place was taken by a newer one before they were written.")),
 		superseded: prometheus.NewCounter(counter("superseded_total", "Reports dropped because a newer one was known.")),
