@@ -50,7 +50,7 @@ var hostileBodies = map[string]struct {
 	}},
 	"as many keys as there is room": {code: 200, body: func() io.Reader { return strings.NewReader("{" + strings.Repeat(`"k":1,`, 10_000) + `"k":1}`) }},
 	"nested 10,000 deep":            {code: 422, body: func() io.Reader { return strings.NewReader(`{"trainerStatus":` + strings.Repeat("[", 10_000)) }},
-	"closed 10,000 deep": {code: 422, body: func() io.Reader {
+	"a field that nobody reads, 10,000 deep": {code: 200, body: func() io.Reader {
 		return strings.NewReader(`{"x":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}")
 	}},
 	"a NUL byte":        {code: 422, body: func() io.Reader { return strings.NewReader("{\"trainerStatus\":\x00}") }},
