@@ -133,9 +133,9 @@ var _ = Describe("A deadline", func() {
 		startController()
 		namespace := newNamespace(ctx)
 		createRuntime(ctx, namespace, builders.MakeRuntime("runtime"))
+		allow := refuseJobSets(ctx, namespace, admissionregistrationv1.Delete) // in force before the deadline runs
 		job := createJob(ctx, builders.MakeTrainJob(namespace, "stuck").Deadline(2))
 		jobSetOf(ctx, job)
-		allow := refuseJobSets(ctx, namespace, admissionregistrationv1.Delete)
 		Eventually(stateOf(ctx, job)).Should(Equal(trainer.TrainJobStateFailed))
 		Eventually(eventsOf(ctx, job)).Should(ContainElement(ContainSubstring("deleting the JobSet of an overdue TrainJob")))
 		jobSetOf(ctx, job)
