@@ -46,7 +46,7 @@ func TestAPIServerAnswersInjectedErrors(t *testing.T) {
 				}
 				return 0, ""
 			})
-			during(t, scale(3*time.Second, time.Minute))
+			during(t, scale(2*time.Second, time.Minute))
 			meanwhile := f.since(mark)
 			proxy.answerWith(nil)
 			took := s.wantStored(t, scale[time.Duration](3, 1)*storedWithin, ackedReports(s.jobs))

@@ -35,12 +35,12 @@ type outageCase struct {
 
 var outageCases = map[string]outageCase{
 	"refused": {
-		length: 15 * time.Second, // longer than a leader tries to keep its lease
+		length: 14 * time.Second, // longer than a leader tries to keep its lease
 		away:   func(_ *testing.T, s *site) error { return s.plane.Kill() },
 		back:   func(t *testing.T, s *site) error { return s.plane.Restart(t.Context()) },
 	},
 	"frozen": {
-		length: 8 * time.Second,
+		length: 6 * time.Second,
 		away:   func(_ *testing.T, s *site) error { return s.plane.Freeze() },
 		back:   func(_ *testing.T, s *site) error { return s.plane.Thaw() },
 	},

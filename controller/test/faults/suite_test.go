@@ -157,8 +157,10 @@ func (s *site) manager(t *testing.T, cluster *rest.Config, opts livemanager.Opti
 		t.Fatalf("%v\n%s", err, tail(log.Name()))
 	}
 	t.Cleanup(func() {
-		if err := m.Stop(); err != nil && !t.Failed() {
-			t.Errorf("stopping the manager: %v", err)
+		// How a manager ends is a case of its own; waiting for it here would
+		// prove nothing.
+		if err := m.Kill(); err != nil {
+			t.Errorf("ending the manager: %v", err)
 		}
 		if t.Failed() {
 			t.Logf("end of the manager's log:\n%s", tail(log.Name()))

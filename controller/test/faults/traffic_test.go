@@ -27,11 +27,11 @@ const (
 	minRate = 100
 	// offered is what cases send per second.
 	offered = 200
-	// finalEvery makes every so manieth report of a sender a final one.
+	// finalEvery makes every so manieth report of a job a final one.
 	finalEvery = 10
 	// clientTimeout is that of published clients.
 	clientTimeout = 5 * time.Second
-	warmUp        = 2 * time.Second
+	warmUp        = time.Second
 )
 
 // errNone says that what is waited for has not been seen yet.
@@ -54,7 +54,7 @@ type sender struct {
 	job    *job
 	client *http.Client
 	url    string
-	every  int
+	finals bool
 	// retries is how often a report is sent again that was not answered by 200.
 	retries int
 }
@@ -92,15 +92,11 @@ func launch(t *testing.T, p plan) *fleet {
 	if p.rate == 0 {
 		p.rate = offered
 	}
-	every := finalEvery
-	if p.withoutFinals {
-		every = 0
-	}
 	f := &fleet{}
 	for i := range p.perJob * len(p.jobs) {
 		j := p.jobs[i%len(p.jobs)]
 		f.senders = append(f.senders, &sender{
-			job: j, client: p.client(), every: every, retries: p.retries,
+			job: j, client: p.client(), finals: !p.withoutFinals, retries: p.retries,
 			url: "https://" + p.address + reportlink.Path(namespace, j.name),
 		})
 	}
@@ -135,8 +131,8 @@ func (f *fleet) send(ctx context.Context, s *sender, offset, pause time.Duration
 	}
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
-	for n := 1; ctx.Err() == nil; n++ {
-		f.note(s.report(ctx, s.every > 0 && n%s.every == 0))
+	for ctx.Err() == nil {
+		f.note(s.report(ctx))
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -151,42 +147,45 @@ func (f *fleet) note(r sent) {
 }
 
 // report sends one report, again when it is not taken.
-func (s *sender) report(ctx context.Context, final bool) sent {
-	number, body := s.job.next(final)
+func (s *sender) report(ctx context.Context) sent {
+	number, final, body := s.job.next(s.finals)
 	out := sent{at: time.Now(), final: final}
 	for out.attempts <= s.retries {
 		out.attempts++
 		// The end of the traffic does not cut a report off: its answer counts.
-		out.code, out.retryAfter, out.err = post(context.WithoutCancel(ctx), s.client, s.url, s.job.token, body)
-		if out.code == http.StatusOK {
-			s.job.accepted(number, final)
-			break
+		var header http.Header
+		out.code, header, out.err = post(context.WithoutCancel(ctx), s.client, s.url, s.job.token, body)
+		out.retryAfter = header.Get("Retry-After")
+		if out.code != http.StatusOK {
+			continue
 		}
+		s.job.accepted(number, final, strings.Contains(header.Get("Warning"), "superseded"))
+		break
 	}
 	out.took = time.Since(out.at)
 	return out
 }
 
-func post(ctx context.Context, c *http.Client, url, token, body string) (code int, retryAfter string, err error) {
+func post(ctx context.Context, c *http.Client, url, token, body string) (code int, header http.Header, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
-		return 0, "", err
+		return 0, nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := c.Do(req)
 	if err != nil {
-		return 0, "", err
+		return 0, nil, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return 0, "", err
+		return 0, nil, err
 	}
 	if resp.StatusCode != http.StatusOK {
 		err = errors.New(string(text))
 	}
-	return resp.StatusCode, resp.Header.Get("Retry-After"), err
+	return resp.StatusCode, resp.Header, err
 }
 
 // newClients returns a maker of clients that trust a manager.
@@ -220,19 +219,30 @@ func (f *fleet) since(mark int) []sent {
 }
 
 // flow fails the test as void unless enough reports are accepted before the
-// fault. It returns their rate per second.
-func (f *fleet) flow(t *testing.T) float64 {
+// fault, by this fleet and those beside it. It returns their rate per second.
+func (f *fleet) flow(t *testing.T, beside ...*fleet) float64 {
 	t.Helper()
-	// The first answers may take longer: caches fill and connections are made.
-	eventually(t, patience, "first reports", func() error {
-		if n := len(accepted(f.since(0))); n < len(f.senders) {
-			return fmt.Errorf("%d accepted", n)
-		}
-		return nil
-	})
-	mark, begun := f.mark(), time.Now()
+	all := append([]*fleet{f}, beside...)
+	marks := make([]int, len(all))
+	for _, f := range all {
+		// The first answers may take longer: caches fill and connections are made.
+		eventually(t, patience, "first reports", func() error {
+			if list := f.since(0); len(accepted(list)) < len(f.senders) {
+				return fmt.Errorf("%s", describe(list))
+			}
+			return nil
+		})
+	}
+	for i, f := range all {
+		marks[i] = f.mark()
+	}
+	begun := time.Now()
 	during(t, warmUp)
-	rate := float64(len(accepted(f.since(mark)))) / time.Since(begun).Seconds()
+	passed, count := time.Since(begun).Seconds(), 0
+	for i, f := range all {
+		count += len(accepted(f.since(marks[i])))
+	}
+	rate := float64(count) / passed
 	if rate < minRate {
 		t.Fatalf("void: only %.0f reports/s were accepted before the fault, of the %d that there must be", rate, minRate)
 	}
