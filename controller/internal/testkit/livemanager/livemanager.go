@@ -261,7 +261,6 @@ func (m *Manager) Signal(signal os.Signal) error {
 	return nil
 }
 
-
 // PID is the process id.
 func (m *Manager) PID() int { return m.command.Process.Pid }
 
