@@ -81,7 +81,10 @@ export class Executor {
       limitScale: options.limitScale,
       rateClock: manualClock ? () => this.#now : undefined,
     };
-    return startWith({ rank: options.rank, intervalSeconds: options.interval, signals: options.signals, log: this.#log(options.log) }, hooks);
+    return startWith(
+      { rank: options.rank, intervalSeconds: options.interval, signals: options.signals, log: this.#log(options.log) },
+      hooks,
+    );
   }
 
   #log(kind: string | undefined): Options["log"] {

@@ -38,8 +38,12 @@ export interface Options {
   readonly log?: string;
 }
 
-/** An object that has no number in it. */
-class Opaque {}
+/** An object that has no number in it and is no map. */
+class Opaque {
+  describe(): string {
+    return "nothing";
+  }
+}
 
 /** Puts the values in place that an object with a key such as `$float` stands for. */
 export function decode(value: unknown): unknown {
@@ -50,7 +54,7 @@ export function decode(value: unknown): unknown {
     return value.map(decode);
   }
   const entries = Object.entries(value as Record<string, unknown>);
-  const [name, content] = entries.length === 1 ? (entries[0] as [string, unknown]) : ["", undefined];
+  const [name, content] = entries[0] ?? [];
   switch (name) {
     case "$float":
       return Number(content);

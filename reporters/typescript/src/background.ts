@@ -50,7 +50,6 @@ export class Background implements Live {
     if (this.#running?.slot.put(text, urgent)) {
       this.#order({ op: "wake" });
     }
-    processState().listeners.leave();
   }
 
   /** Sends what is left and ends the worker. The promise is never rejected, and keeps the program alive. D22. */
@@ -182,7 +181,8 @@ export class Background implements Live {
       slot,
       port,
       isLogDirect,
-      signals: wantsSignals && !deafWorker ? listeners.memory : undefined,
+      signals: wantsSignals ? listeners.memory : undefined,
+      isDeaf: deafWorker,
     };
   }
 
@@ -198,8 +198,10 @@ export class Background implements Live {
       case "warned":
         processState().warned.first(news.text);
         break;
-      case "listening":
-        processState().listeners.leave();
+      case "deaf":
+        if (this.#running?.wantsSignals) {
+          processState().listeners.listen();
+        }
         break;
       case "flushed":
         if (this.#flush?.number === news.number) {

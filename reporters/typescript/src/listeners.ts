@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signals, in the main thread: counts the program's own listeners for the worker, and listens itself as long as no worker
-// does, which is a moment at the start, and always where Node does not give signals to workers. D25.
+// Signals, in the main thread: counts the program's own listeners for the workers, and listens itself where Node does not give
+// signals to workers. Until the worker runs, a moment after the first report, signals do what they do without reporter: a
+// listener here would swallow them as long as the training computes. D25.
 
 import { isMainThread } from "node:worker_threads";
 
@@ -34,7 +35,6 @@ export class Listeners {
       process.on("removeListener", this.#onRemoved);
       for (const name of names) {
         this.#count(name, 0);
-        this.#listen(name);
       }
     }
     return true;
@@ -43,31 +43,25 @@ export class Listeners {
   /** Ends for a reporter that was added. */
   remove(): void {
     if (--this.#users === 0) {
-      this.#rest();
+      names.forEach((name) => {
+        this.#drop(name);
+      });
       process.off("newListener", this.#onNew);
       process.off("removeListener", this.#onRemoved);
     }
   }
 
-  /** Leaves signals to the workers as soon as one takes them. */
-  leave(): void {
-    if (this.#ours.size > 0 && Atomics.load(this.#words, SignalWord.Takers) > 0) {
-      this.#rest();
-    }
-  }
-
-  #rest(): void {
+  /** Listens in place of the workers, which cannot. */
+  listen(): void {
     for (const name of names) {
-      this.#drop(name);
+      if (this.#users > 0 && !this.#ours.has(name)) {
+        const listener = (): void => {
+          this.#end(name);
+        };
+        this.#ours.set(name, listener);
+        process.on(name, listener);
+      }
     }
-  }
-
-  #listen(name: Name): void {
-    const listener = (): void => {
-      this.#end(name);
-    };
-    this.#ours.set(name, listener);
-    process.on(name, listener);
   }
 
   #drop(name: Name): void {
@@ -80,21 +74,15 @@ export class Listeners {
 
   /** Lets a signal do what it would have done, after a flush. */
   #end(name: Name): void {
-    this.leave();
-    if (!this.#ours.has(name) || process.listenerCount(name) > 1) {
-      return; // a worker, or the program itself, sees to it
+    if (process.listenerCount(name) > 1) {
+      return; // the program has its own way, and the last report goes out at its exit
     }
     this.flush();
     this.#drop(name);
-    Atomics.store(this.#words, SignalWord.Done, 1); // a worker may have begun to take signals meanwhile
     process.kill(process.pid, name);
     // Process 1 of a container survives a signal that has no handler. Reporting goes on then.
     setTimeout(() => {
-      Atomics.store(this.#words, SignalWord.Done, 0);
-      if (this.#users > 0 && !this.#ours.has(name)) {
-        this.#listen(name);
-        this.leave();
-      }
+      this.listen();
     }, patience).unref();
   }
 

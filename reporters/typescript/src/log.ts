@@ -29,9 +29,10 @@ export function harmless(log: unknown): Log {
   if (typeof log !== "function") {
     return standardError;
   }
+  const callback = log as (level: LogLevel, message: string) => unknown;
   return (level, message) => {
     try {
-      const result: unknown = log(level, message);
+      const result = callback(level, message);
       if (result instanceof Promise) {
         result.catch(() => undefined);
       }

@@ -18,8 +18,10 @@ export interface SendTask {
   readonly port: MessagePort;
   /** Whether log lines go to standard error and not to the program. */
   readonly isLogDirect: boolean;
-  /** Memory for signals, if the worker is to take them. */
+  /** Memory for signals, if they are wanted. */
   readonly signals: SharedArrayBuffer | undefined;
+  /** Whether the worker is to behave as one that Node gives no signals. */
+  readonly isDeaf: boolean;
 }
 
 /** What a worker that reads the stored report is started with. It answers on the port of its thread. */
@@ -47,6 +49,6 @@ export type News =
   | { readonly op: "log"; readonly level: LogLevel; readonly message: string }
   /** A warning was logged. */
   | { readonly op: "warned"; readonly text: string }
-  /** The worker takes signals from now on. */
-  | { readonly op: "listening" }
+  /** The worker cannot take signals. */
+  | { readonly op: "deaf" }
   | { readonly op: "flushed"; readonly number: number };

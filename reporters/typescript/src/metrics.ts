@@ -115,7 +115,8 @@ export function valueText(value: unknown): string | undefined {
 
 /** The number that an object gives: a tensor by `item()`, a decimal or a boxed number by its primitive value. */
 function numberIn(value: object): string | undefined {
-  const number: unknown = "item" in value && typeof value.item === "function" ? value.item() : primitive(value);
+  const { item } = value as { item?: unknown };
+  const number: unknown = typeof item === "function" ? item.call(value) : primitive(value);
   if (typeof number === "string") {
     return number.trim() !== "" && !Number.isNaN(Number(number)) ? String(Number(number)) : undefined;
   }

@@ -28,10 +28,17 @@ export interface ProcessState {
 
 const key = Symbol.for("@milepost/reporter 1");
 
+let state: ProcessState | undefined;
+
 /** The state of this process. */
 export function processState(): ProcessState {
-  const world = globalThis as { [key]?: ProcessState };
-  return (world[key] ??= newState());
+  state ??= found() ?? newState();
+  return state;
+}
+
+/** What the other copy of this package has put there. */
+function found(): ProcessState | undefined {
+  return Reflect.get(globalThis, key) as ProcessState | undefined;
 }
 
 function newState(): ProcessState {
@@ -46,7 +53,7 @@ function newState(): ProcessState {
   };
   // It comes after a plain exit call, after an uncaught error, and when nothing is left to do. D24.
   process.on("exit", flush);
-  return {
+  const fresh: ProcessState = {
     lastStamp: 0,
     unfit: new Once(),
     warned: new Once(),
@@ -54,4 +61,6 @@ function newState(): ProcessState {
     live,
     listeners: new Listeners(flush),
   };
+  Reflect.set(globalThis, key, fresh);
+  return fresh;
 }

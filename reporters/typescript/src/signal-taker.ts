@@ -91,7 +91,7 @@ export class SignalTaker {
     if (words === undefined || others(words, number) > 0) {
       return; // the program has its own way, and the last report goes out at its exit
     }
-    if (this.#isDying || Atomics.load(words, SignalWord.Done) === 1) {
+    if (this.#isDying) {
       this.#die(words, number); // whoever asks twice does not want to wait
       return;
     }

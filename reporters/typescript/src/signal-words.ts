@@ -11,13 +11,11 @@ export const SignalWord = {
   Int: 1,
   /** Workers that take signals. */
   Takers: 2,
-  /** 1 when the last report is done with and the process is to end at once. */
-  Done: 3,
 } as const;
 
 /** Shared memory for the words. */
 export function newSignalMemory(): SharedArrayBuffer {
-  return new SharedArrayBuffer(4 * Int32Array.BYTES_PER_ELEMENT);
+  return new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT);
 }
 
 /** How many listeners the program itself has for a signal. */

@@ -36,27 +36,57 @@ export interface Waiting {
   readonly urgent: boolean;
 }
 
+const encoder = new TextEncoder();
+
 /** Shared memory for one slot. */
 export function newSlotMemory(): SharedArrayBuffer {
   return new SharedArrayBuffer(wordBytes + buffers * bufferBytes);
 }
 
-class Buffers {
-  readonly words: Int32Array;
-  protected readonly heads: readonly Int32Array[];
-  protected readonly bodies: readonly Uint8Array[];
+/** One of the buffers. */
+class Place {
+  readonly #head: Int32Array;
+  readonly #body: Uint8Array;
+
+  constructor(memory: SharedArrayBuffer, index: number) {
+    const start = wordBytes + index * bufferBytes;
+    this.#head = new Int32Array(memory, start, headBytes / Int32Array.BYTES_PER_ELEMENT);
+    this.#body = new Uint8Array(memory, start + headBytes, mostBytes);
+  }
+
+  write(number: number, text: string, urgent: boolean): void {
+    this.#head[0] = number;
+    this.#head[1] = encoder.encodeInto(text, this.#body).written;
+    this.#head[2] = Number(urgent);
+  }
+
+  /** A copy, because the program gets this buffer back while the body is being sent. */
+  read(): Waiting {
+    const [number = 0, length = 0, urgent = 0] = this.#head;
+    return { number, body: Buffer.from(this.#body.subarray(0, length)), urgent: urgent === 1 };
+  }
+}
+
+class Slot {
+  protected readonly words: Int32Array;
+  readonly #places: readonly Place[];
 
   constructor(memory: SharedArrayBuffer) {
-    const places = Array.from({ length: buffers }, (_, i) => wordBytes + i * bufferBytes);
     this.words = new Int32Array(memory, 0, Word.Count);
-    this.heads = places.map((place) => new Int32Array(memory, place, headBytes / Int32Array.BYTES_PER_ELEMENT));
-    this.bodies = places.map((place) => new Uint8Array(memory, place + headBytes, mostBytes));
+    this.#places = Array.from({ length: buffers }, (_, index) => new Place(memory, index));
+  }
+
+  protected place(index: number): Place {
+    const place = this.#places[index];
+    if (place === undefined) {
+      throw new RangeError(`there is no buffer ${String(index)}`);
+    }
+    return place;
   }
 }
 
 /** The program's end of the slot. */
-export class SlotWriter extends Buffers {
-  readonly #encoder = new TextEncoder();
+export class SlotWriter extends Slot {
   #mine = 0;
   #number = 0;
 
@@ -67,11 +97,8 @@ export class SlotWriter extends Buffers {
 
   /** Replaces what is in the slot. The worker needs a message if the result is true. */
   put(text: string, urgent: boolean): boolean {
-    const head = this.heads[this.#mine] as Int32Array;
     this.#number = (this.#number + 1) | 0;
-    head[0] = this.#number;
-    head[1] = this.#encoder.encodeInto(text, this.bodies[this.#mine] as Uint8Array).written;
-    head[2] = Number(urgent);
+    this.place(this.#mine).write(this.#number, text, urgent);
     this.#mine = Atomics.exchange(this.words, Word.Middle, this.#mine | fresh) & ~fresh;
     return Atomics.exchange(this.words, Word.Bell, 0) === 1 || urgent;
   }
@@ -96,7 +123,7 @@ export class SlotWriter extends Buffers {
 }
 
 /** The worker's end of the slot. */
-export class SlotReader extends Buffers {
+export class SlotReader extends Slot {
   #mine = 2;
 
   /** Takes what was put since the last call, if anything was. */
@@ -105,10 +132,7 @@ export class SlotReader extends Buffers {
       return undefined;
     }
     this.#mine = Atomics.exchange(this.words, Word.Middle, this.#mine) & ~fresh;
-    const [number = 0, length = 0, urgent = 0] = this.heads[this.#mine] as Int32Array;
-    // A copy, because the program gets this buffer back while the body is being sent.
-    const body = Buffer.from((this.bodies[this.#mine] as Uint8Array).subarray(0, length));
-    return { number, body, urgent: urgent === 1 };
+    return this.place(this.#mine).read();
   }
 
   /** Asks for a message with the next report. False when a report came meanwhile. */

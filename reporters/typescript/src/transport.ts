@@ -138,7 +138,12 @@ class Exchange {
 }
 
 /** Reads as much of an answer as counts. */
-function read(from: IncomingMessage, parts: Buffer[], take: (from: IncomingMessage) => void, fail: (fault: Error) => void): void {
+function read(
+  from: IncomingMessage,
+  parts: Buffer[],
+  take: (from: IncomingMessage) => void,
+  fail: (fault: Error) => void,
+): void {
   let size = 0;
   from.on("data", (part: Buffer) => {
     parts.push(part);

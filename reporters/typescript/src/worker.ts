@@ -50,8 +50,8 @@ function send(task: SendTask): void {
     log("error", `a fault in the reporter: ${cut(describe(fault), longestMessage)}`);
     sender.wake();
   });
-  if (signals.start()) {
-    tell({ op: "listening" });
+  if (task.isDeaf || !signals.start()) {
+    tell({ op: "deaf" });
   }
   sender.wake();
 }
