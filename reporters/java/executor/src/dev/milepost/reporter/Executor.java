@@ -225,8 +225,7 @@ public final class Executor {
     for (int i = 0; i < calls; i++) {
       double loss = 1.0 / (i + 1);
       long start = System.nanoTime();
-      reporter.report(
-          Report.step(i + 1, calls).metric("loss", loss).metric("accuracy", 1 - loss));
+      reporter.report(Report.step(i + 1, calls).metric("loss", loss).metric("accuracy", 1 - loss));
       took[i] = System.nanoTime() - start;
     }
     Arrays.sort(took);

@@ -59,7 +59,8 @@ final class Request {
       report.remainingSeconds(number("eta", Double.NaN));
     }
     if (get("metrics") instanceof Map) {
-      ((Map<?, ?>) get("metrics")).forEach((name, value) -> report.metric((String) name, value(value)));
+      ((Map<?, ?>) get("metrics"))
+          .forEach((name, value) -> report.metric((String) name, value(value)));
     }
     if (get("keep") instanceof List) {
       report.keep(((List<?>) get("keep")).toArray(new String[0]));

@@ -10,8 +10,8 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The limit of one attempt. Time-outs of sockets count from the last byte; here the socket is closed
- * when the time is over, however slowly bytes arrive. D18.
+ * The limit of one attempt. Time-outs of sockets count from the last byte; here the socket is
+ * closed when the time is over, however slowly bytes arrive. D18.
  */
 final class Attempt implements Closeable {
   private static final ScheduledThreadPoolExecutor CLOCK = clock();

@@ -40,9 +40,7 @@ final class Log {
   /** Shortens text to a number of code points and puts it on one line. */
   static String cut(String text, int most) {
     StringBuilder out = new StringBuilder();
-    text.codePoints()
-        .limit(most)
-        .forEach(c -> out.appendCodePoint(c < ' ' || c == 0x7f ? ' ' : c));
+    text.codePoints().limit(most).forEach(c -> out.appendCodePoint(c < ' ' || c == 0x7f ? ' ' : c));
     return out.toString();
   }
 

@@ -111,9 +111,9 @@ public final class Reporter implements AutoCloseable {
   }
 
   /**
-   * Stores what the training has to say and returns at once. A worker sends the newest report in the
-   * background: the first at once, later ones every 5 seconds. A report replaces the one before;
-   * what it leaves out becomes unknown. After the end of reporting it is ignored.
+   * Stores what the training has to say and returns at once. A worker sends the newest report in
+   * the background: the first at once, later ones every 5 seconds. A report replaces the one
+   * before; what it leaves out becomes unknown. After the end of reporting it is ignored.
    *
    * @param report what the training has to say
    */
@@ -226,8 +226,8 @@ public final class Reporter implements AutoCloseable {
   }
 
   /**
-   * Ends reporting and waits at most 5 seconds for the last report to arrive. That does not make the
-   * training complete: only {@link #complete()} does.
+   * Ends reporting and waits at most 5 seconds for the last report to arrive. That does not make
+   * the training complete: only {@link #complete()} does.
    */
   @Override
   public void close() {

@@ -180,6 +180,7 @@ final class Sender {
   /** Sends what is in the slot until the sender is closed or this worker is given up. */
   private void work() {
     try (Transport transport = new Transport(env)) {
+      transport.prepare();
       for (Outgoing report = next(); report != null; report = next()) {
         long start = System.nanoTime();
         Answer answer = null;

@@ -2,6 +2,7 @@
 
 package dev.milepost.reporter;
 
+import dev.milepost.reporter.wire.TrainerStatus;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -15,8 +16,10 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 
@@ -43,6 +46,25 @@ final class Transport implements Closeable {
 
   Transport(Environment env) {
     this.env = env;
+  }
+
+  /**
+   * Has the JDK load what an attempt needs, which takes longer than a connection, so that the first
+   * attempt has its time for itself.
+   */
+  void prepare() {
+    try {
+      trust();
+      SSLEngine engine = context.createSSLEngine(env.host, env.port);
+      engine.setUseClientMode(true);
+      engine.beginHandshake();
+      int room = engine.getSession().getPacketBufferSize();
+      engine.wrap(ByteBuffer.allocate(0), ByteBuffer.allocate(room)); // a greeting that stays here
+      new Attempt(Sender.ATTEMPT).close();
+      request("POST", Outgoing.body(new TrainerStatus(0, 0, List.of(), Stamps.format(0))), "");
+    } catch (IOException | RuntimeException e) {
+      // The first attempt will say what is wrong.
+    }
   }
 
   /** Sends a request, once more with a new token after 401. D14. */
@@ -138,7 +160,11 @@ final class Transport implements Closeable {
   static String tokenText(byte[] content) {
     try {
       String token =
-          StandardCharsets.US_ASCII.newDecoder().decode(ByteBuffer.wrap(content)).toString().strip();
+          StandardCharsets.US_ASCII
+              .newDecoder()
+              .decode(ByteBuffer.wrap(content))
+              .toString()
+              .strip();
       boolean fit = !token.isEmpty() && token.chars().allMatch(c -> c > ' ' && c < 0x7f);
       return fit ? token : null;
     } catch (CharacterCodingException e) {

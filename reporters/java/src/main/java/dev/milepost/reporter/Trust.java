@@ -48,8 +48,7 @@ final class Trust {
       try {
         byte[] der = Base64.getMimeDecoder().decode(found.group(1));
         String name = "root" + roots.size();
-        roots.setCertificateEntry(
-            name, factory.generateCertificate(new ByteArrayInputStream(der)));
+        roots.setCertificateEntry(name, factory.generateCertificate(new ByteArrayInputStream(der)));
       } catch (CertificateException | IllegalArgumentException e) {
         // The others count all the same.
       }
