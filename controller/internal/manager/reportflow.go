@@ -165,7 +165,7 @@ func (p *parts) identifier(ctx context.Context, jobs podidentity.Jobs) (*podiden
 	if err != nil {
 		return nil, err
 	}
-	return podidentity.New(podidentity.Config{Logger: p.Log.WithName("identity")}, p.GetCache(), jobs, api)
+	return podidentity.New(podidentity.Config{Live: p.GetAPIReader(), Logger: p.Log.WithName("identity")}, p.GetCache(), jobs, api)
 }
 
 // lameDuck is how long new connections are taken after the end was announced: the time in which

@@ -35,16 +35,16 @@ func (i *Identifier) podOf(ctx context.Context, p *proof, from *report.Sender) (
 	if p.pod.Name == "" {
 		return refuse("noPod", "the token is bound to no pod"), nil
 	}
-	pod, err := i.metadata(ctx, podKind, p.namespace, p.pod.Name)
+	pod, err := i.lookUp(ctx, p, podKind, p.pod.Name, p.pod.UID)
 	if err != nil {
 		return nil, err
 	}
-	if pod == nil || pod.UID != p.pod.UID {
+	if pod == nil {
 		return refuse("noPodOfJob", "the pod of the token is gone or is no pod of a TrainJob"), nil
 	}
 	owner := p.owner.uid.Load()
 	if owner == nil {
-		uid, refusal, err := i.trainJobOf(ctx, pod, from.Job.Name)
+		uid, refusal, err := i.trainJobOf(ctx, p, pod, from.Job.Name)
 		if refusal != nil || err != nil {
 			return refusal, err
 		}
@@ -63,18 +63,18 @@ func refuse(reason, message string) *report.Refusal {
 }
 
 // trainJobOf follows the controllers of a pod up to its TrainJob.
-func (i *Identifier) trainJobOf(ctx context.Context, pod *metav1.PartialObjectMetadata, name string) (types.UID, *report.Refusal, error) {
+func (i *Identifier) trainJobOf(ctx context.Context, p *proof, pod *metav1.PartialObjectMetadata, name string) (types.UID, *report.Refusal, error) {
 	object := pod
 	for _, kind := range []schema.GroupVersionKind{jobKind, jobSetKind} {
 		ref := controllerOf(object, kind.GroupKind())
 		if ref == nil {
 			return "", refuse("noPodOfJob", "the pod is no pod of a TrainJob"), nil
 		}
-		owner, err := i.metadata(ctx, kind, object.Namespace, ref.Name)
+		owner, err := i.lookUp(ctx, p, kind, ref.Name, ref.UID)
 		if err != nil {
 			return "", nil, err
 		}
-		if owner == nil || owner.UID != ref.UID {
+		if owner == nil {
 			return "", refuse("ownerGone", fmt.Sprintf("the %s of the pod is gone", kind.Kind)), nil
 		}
 		object = owner

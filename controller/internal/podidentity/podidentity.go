@@ -15,7 +15,8 @@
 // exists now, each link compared by UID. So a token of another job, of another
 // pod of the namespace, of a deleted pod, or of a pod of a deleted TrainJob of
 // the same name is refused. All of it is read from informer caches that hold
-// metadata alone; a report costs no call.
+// metadata alone; a report costs no call. Only while a pod is newer than the
+// cache is it looked up past it, within a limit.
 //
 // # What is not proven
 //
@@ -84,8 +85,11 @@ type Config struct {
 	// check because the signing keys cannot be had; defaults 50 and 100.
 	TokenQPS   float64
 	TokenBurst int
-	Logger     logr.Logger
-	Clock      clock.Clock
+	// Live reads past the cache, for pods that are newer than it; nil takes the
+	// cache's word. It needs to list metadata of pods, Jobs and JobSets.
+	Live   ctrlclient.Reader
+	Logger logr.Logger
+	Clock  clock.Clock
 }
 
 const (
@@ -148,6 +152,7 @@ type Identifier struct {
 	jobs   Jobs
 	keys   *keyring
 	review *reviewer
+	live   *live
 	proofs *utilcache.LRUExpireCache
 }
 
@@ -162,6 +167,7 @@ func New(cfg Config, reader ctrlclient.Reader, jobs Jobs, api API) (*Identifier,
 		cfg: cfg, reader: reader, jobs: jobs,
 		keys:   newKeyring(cfg, api),
 		review: newReviewer(cfg, api),
+		live:   newLive(cfg),
 		proofs: utilcache.NewLRUExpireCacheWithClock(cfg.MaxProofs, cfg.Clock),
 	}, nil
 }

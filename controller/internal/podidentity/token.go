@@ -49,7 +49,9 @@ type proof struct {
 	// pod is empty when the token is bound to no pod.
 	pod       podRef
 	audiences []string
-	until     time.Time
+	// issued is when the token was made.
+	issued time.Time
+	until  time.Time
 	// owner remembers which TrainJob the pod belongs to, once that is proven:
 	// owners of a pod never change.
 	owner ownerMemo
@@ -113,6 +115,9 @@ func newProof(c claims) *proof {
 	p := &proof{user: c.Subject, namespace: c.Kubernetes.Namespace, audiences: c.Audience}
 	if c.Expiry != nil {
 		p.until = c.Expiry.Time()
+	}
+	if c.IssuedAt != nil {
+		p.issued = c.IssuedAt.Time()
 	}
 	if c.Kubernetes.Pod != nil {
 		p.pod = *c.Kubernetes.Pod

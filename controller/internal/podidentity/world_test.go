@@ -69,7 +69,7 @@ func newWorld(t *testing.T) *world {
 		issuer: issuer, api: issuer.Serve(),
 		clock:  clocktesting.NewFakeClock(time.Now().Truncate(time.Second)),
 		jobs:   jobsOf{job: jobUID},
-		client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ownedPod()...).Build(),
+		client: newClient(scheme),
 	}
 	api, err := NewCluster(w.api.Config(), nil)
 	if err != nil {
@@ -80,6 +80,17 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// newClient holds the training pod and its owners, and finds them by name in a
+// list, as an API server does.
+func newClient(scheme *runtime.Scheme) ctrlclient.Client {
+	byName := func(object ctrlclient.Object) []string { return []string{object.GetName()} }
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(ownedPod()...)
+	for _, object := range []ctrlclient.Object{&corev1.Pod{}, &batchv1.Job{}, &jobsetv1alpha2.JobSet{}} {
+		builder = builder.WithIndex(object, "metadata.name", byName)
+	}
+	return builder.Build()
 }
 
 // ownedPod is a training pod with its owners.

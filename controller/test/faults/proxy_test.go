@@ -16,6 +16,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,11 +35,15 @@ type injector struct {
 	mu     sync.Mutex
 	counts map[string]int
 	inject func(*http.Request) (code int, retryAfter string)
+	// late holds watches of pods and their owners back until it is closed; nil
+	// lets them pass.
+	late chan struct{}
 }
 
 const (
 	statusWrites = "status writes"
 	keyFetches   = "key fetches"
+	lookUps      = "look-ups"
 )
 
 func newInjector(t *testing.T, api *rest.Config) *injector {
@@ -58,6 +63,12 @@ func newInjector(t *testing.T, api *rest.Config) *injector {
 		ErrorLog:      log.New(io.Discard, "", 0),
 	}
 	i := &injector{counts: map[string]int{}}
+	forward.ModifyResponse = func(r *http.Response) error {
+		if isOwnerWatch(r.Request) {
+			r.Body = &lateBody{ReadCloser: r.Body, injector: i, closed: make(chan struct{})}
+		}
+		return nil
+	}
 	i.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if code, retryAfter := i.decide(r); code != 0 {
 			fail(w, code, retryAfter)
@@ -86,6 +97,8 @@ func (i *injector) decide(r *http.Request) (code int, retryAfter string) {
 		i.counts[statusWrites]++
 	case r.URL.Path == "/openid/v1/jwks":
 		i.counts[keyFetches]++
+	case strings.HasPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name="):
+		i.counts[lookUps]++
 	}
 	if i.inject == nil {
 		return 0, ""
@@ -126,4 +139,50 @@ func fail(w http.ResponseWriter, code int, retryAfter string) {
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusFailure, Code: int32(code), Reason: reasons[code], Message: fmt.Sprintf("injected %d", code), //nolint:gosec // codes are small
 	})
+}
+
+// isOwnerWatch tells whether a request watches pods, Jobs or JobSets.
+func isOwnerWatch(r *http.Request) bool {
+	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	return r.URL.Query().Get("watch") != "" && slices.Contains([]string{"pods", "jobs", "jobsets"}, name)
+}
+
+// delayWatches holds back what watches of pods and their owners say from now on.
+// The function that it returns lets them go.
+func (i *injector) delayWatches() (release func()) {
+	late := make(chan struct{})
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.late = late
+	return sync.OnceFunc(func() { close(late) })
+}
+
+// lateBody is a watch that can be held back.
+type lateBody struct {
+	io.ReadCloser
+	injector *injector
+	once     sync.Once
+	closed   chan struct{}
+}
+
+// Read passes on what came, once it may.
+func (b *lateBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.injector.mu.Lock()
+	late := b.injector.late
+	b.injector.mu.Unlock()
+	if late == nil {
+		return n, err
+	}
+	select {
+	case <-late:
+	case <-b.closed:
+	}
+	return n, err
+}
+
+// Close ends the wait of a Read.
+func (b *lateBody) Close() error {
+	b.once.Do(func() { close(b.closed) })
+	return b.ReadCloser.Close()
 }
