@@ -45,8 +45,13 @@ func FromAPIUpdate(body io.Reader) (*report.Draft, error) {
 
 // ToAPIUpdate makes the answer to a report that was accepted.
 func ToAPIUpdate(rep report.Report, notes []string, outcome report.Outcome) reportapi.ReportTrainJobStatusResponseObject {
-	if outcome == report.Superseded {
+	switch outcome {
+	case report.Superseded:
 		notes = append([]string{noteSuperseded}, notes...)
+	case report.Trimmed:
+		notes = append([]string{noteTrimmed}, notes...)
+		rep.Metrics = nil
+	case report.Accepted, report.Stored:
 	}
 	return accepted{report: &rep, notes: notes}
 }

@@ -14,6 +14,8 @@ const (
 	// both come from what a sender wrote, and clients limit their headers.
 	maxWarnings = 10
 	maxWarning  = 256
+	// noteTrimmed is what the sender of a report is told that fits only in part.
+	noteTrimmed = "trainerStatus.metrics: left out, because the TrainJob would be larger than the API server can store"
 	// noteSuperseded is what the sender of an older report is told.
 	noteSuperseded = "superseded: a newer report of this job is known, this one is not stored"
 )

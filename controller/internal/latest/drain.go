@@ -28,7 +28,7 @@ func (s *Store) Due() time.Duration {
 }
 
 // Take hands out the report that is to be written next. It must be followed by
-// exactly one of Settle, Retry, Reject and Forget.
+// exactly one of Settle, Retry, Trim, Reject and Forget.
 func (s *Store) Take() (report.Pending, bool) {
 	now := s.cfg.Clock.Now()
 	s.mu.Lock()
@@ -57,6 +57,9 @@ func (s *Store) Settle(p report.Pending, outcome report.Outcome) {
 	e.shown = true
 	if outcome == report.Stored {
 		e.written, e.writtenAt = &p.Report, s.cfg.Clock.Now()
+		if p.Trimmed {
+			outcome = report.Trimmed
+		}
 	}
 	s.settle(e, p.Version, answer{outcome: outcome})
 }
@@ -118,6 +121,25 @@ func (s *Store) Retry(p report.Pending, after time.Duration) {
 	} else {
 		s.queue.push(e, e.nextRank(now, s.cfg.HurryEvery))
 	}
+	s.signal()
+}
+
+// Trim gives a report back that can only be stored without its metrics, to be
+// tried so; or the newer one of the job if there is one by then.
+func (s *Store) Trim(p report.Pending) {
+	now := s.cfg.Clock.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.working(p)
+	if e == nil {
+		return
+	}
+	if e.taken == e.version {
+		e.newest.Metrics, e.trimmed = nil, true
+	}
+	e.taken = 0
+	e.hurried = time.Time{} // its turn did not count
+	s.queue.push(e, e.nextRank(now, s.cfg.HurryEvery))
 	s.signal()
 }
 

@@ -35,6 +35,8 @@ type entry struct {
 	version uint64
 	// accepted is when newest was accepted, by the clock here.
 	accepted time.Time
+	// trimmed tells that the metrics of newest were left out.
+	trimmed bool
 	// settled is the newest version that is stored, or needs not be.
 	settled uint64
 	// taken is the version that the writer works on; 0 when none.
@@ -84,7 +86,7 @@ func (e *entry) dirty() bool { return e.version > e.settled }
 func (e *entry) pending() report.Pending {
 	return report.Pending{
 		Job: e.job, JobUID: e.uid, From: e.from, Report: e.newest,
-		Version: e.version, Since: e.since, Attempts: e.attempts, Written: e.written,
+		Version: e.version, Since: e.since, Attempts: e.attempts, Trimmed: e.trimmed, Written: e.written,
 	}
 }
 
@@ -116,7 +118,7 @@ func (e *entry) accept(from report.Sender, rep report.Report, now time.Time, max
 		e.sinceNext = now
 	}
 	e.version++
-	e.newest, e.from, e.accepted = rep, from, now
+	e.newest, e.from, e.accepted, e.trimmed = rep, from, now, false
 	e.remember(from.Reporter(), rep.OrderTime(), maxReporters)
 }
 

@@ -24,6 +24,10 @@ var (
 	// ErrConflict: what is stored changed since it was read. Between writer and
 	// store only; no caller sees it.
 	ErrConflict = errors.New("stored value changed meanwhile")
+	// ErrTooLarge: with the report the TrainJob is larger than can be stored.
+	// Between writer and store only, unless not even a report without metrics
+	// fits.
+	ErrTooLarge = errors.New("TrainJob would be too large")
 	// ErrTooMany: the caller or the server is over its share (429).
 	ErrTooMany = errors.New("too many requests")
 )

@@ -21,6 +21,9 @@ type Pending struct {
 	Since time.Time
 	// Attempts counts the tries that failed since the job was last stored.
 	Attempts int
+	// Trimmed tells that the metrics of Report were left out, because the
+	// TrainJob would be too large with them.
+	Trimmed bool
 	// Written is what this process stored last for the job; nil when nothing.
 	Written *Report
 }

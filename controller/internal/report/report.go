@@ -112,6 +112,9 @@ const (
 	Stored
 	// Superseded means that a newer report was known and this one was dropped.
 	Superseded
+	// Trimmed means that it is stored without its metrics, with which the
+	// TrainJob would have been too large.
+	Trimmed
 )
 
 // String returns the outcome as a metric label.
@@ -121,6 +124,8 @@ func (o Outcome) String() string {
 		return "accepted"
 	case Stored:
 		return "stored"
+	case Trimmed:
+		return "trimmed"
 	case Superseded:
 		return "superseded"
 	}

@@ -178,12 +178,12 @@ func classify(err error, job report.JobKey) error {
 		return report.Refuse(report.ErrUnknownJob, "gone", "Train job not found")
 	case apierrors.IsConflict(err):
 		return fmt.Errorf("storing the report of %q: %w: %w", job, report.ErrConflict, err)
-	case strings.Contains(status.Status().Message, etcdTooLarge):
-		return report.Invalid{{
+	case strings.Contains(status.Status().Message, etcdTooLarge), apierrors.IsRequestEntityTooLargeError(err):
+		return fmt.Errorf("%w: %w", report.ErrTooLarge, report.Invalid{{
 			Field: "trainerStatus.metrics", Reason: string(metav1.CauseTypeTooLong),
 			Message: "the TrainJob with this report would be larger than the API server can store",
-		}}
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
+		}})
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return invalid(status.Status())
 	}
 	refusal := &report.Refusal{Err: report.ErrUnavailable, Reason: "apiServer", Message: "the API server does not take reports at present", Cause: err}

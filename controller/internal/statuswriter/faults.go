@@ -30,6 +30,11 @@ func (w *Writer) conclude(p report.Pending, err error) {
 		w.cfg.Observer.Failed("conflict")
 		w.source.Retry(p, backoff(0, maxRetry, p.Attempts-easyConflicts))
 		w.recovered()
+	case errors.Is(err, report.ErrTooLarge) && len(p.Report.Metrics) > 0:
+		w.cfg.Observer.Failed("invalid")
+		log.Info("report is stored without its metrics, with which the TrainJob would be too large", "metrics", len(p.Report.Metrics))
+		w.source.Trim(p)
+		w.recovered()
 	case isInvalid:
 		w.cfg.Observer.Failed("invalid")
 		log.Error(err, "report was refused by the API server")

@@ -33,11 +33,13 @@ type Source interface {
 	// Due is 0 when something waits, else the time until something does;
 	// negative when there is nothing.
 	Due() time.Duration
-	// Take hands out the next report. Exactly one of Settle, Retry, Reject and
-	// Forget follows.
+	// Take hands out the next report. Exactly one of Settle, Retry, Trim, Reject
+	// and Forget follows.
 	Take() (report.Pending, bool)
 	Settle(p report.Pending, outcome report.Outcome)
 	Retry(p report.Pending, after time.Duration)
+	// Trim gives a report back to be stored without its metrics.
+	Trim(p report.Pending)
 	Reject(p report.Pending, err error)
 	Forget(jobUID types.UID)
 	// Hasten makes all that waits to be tried again due at once.
@@ -52,7 +54,8 @@ type Target interface {
 	// job.
 	Load(ctx context.Context, job report.JobKey) (report.Kept, error)
 	// Store replaces what is kept. The error is report.ErrUnknownJob when the
-	// job is gone, report.ErrConflict when kept is no longer what is stored, a
+	// job is gone, report.ErrConflict when kept is no longer what is stored,
+	// report.ErrTooLarge when the job would be too large with it, a
 	// report.Invalid when the report can never be stored, and anything else
 	// when it is worth another try.
 	Store(ctx context.Context, job report.JobKey, kept report.Kept, rep report.Report) error

@@ -24,6 +24,8 @@ type memory struct {
 	mu    sync.Mutex
 	kept  map[report.JobKey]report.Kept
 	calls []time.Time
+	// room is the number of metrics that fit; 0 means any.
+	room int
 	// fault is asked before each call; nil means none.
 	fault func(job report.JobKey) error
 	delay time.Duration
@@ -56,6 +58,9 @@ func (m *memory) Store(ctx context.Context, job report.JobKey, kept report.Kept,
 	case <-time.After(delay):
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+	if m.room > 0 && len(rep.Metrics) > m.room {
+		return fmt.Errorf("%w: %w", report.ErrTooLarge, report.Invalid{{Message: "too large"}})
 	}
 	if fault != nil {
 		if err := fault(job); err != nil {
@@ -261,6 +266,33 @@ func TestReportThatTheAPIRefusesIsNotTriedAgain(t *testing.T) {
 		time.Sleep(time.Minute)
 		if got := m.count(); got != 1 {
 			t.Errorf("%d calls, want 1", got)
+		}
+	})
+}
+
+func TestReportThatMakesTheJobTooLargeIsStoredWithoutItsMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory("a")
+		m.room = 1
+		f := run(t, m, 50, 100)
+		defer f.stop()
+		large := at(0, 100)
+		large.Metrics = []report.Metric{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}}
+		outcome, err := f.store.Submit(t.Context(), from("a"), large)
+		if err != nil || outcome != report.Trimmed {
+			t.Errorf("outcome %v, %v, want trimmed", outcome, err)
+		}
+		newest, err := f.store.Newest(t.Context(), from("a"))
+		if err != nil || newest == nil || len(newest.Metrics) > 0 || m.progress(t, "a") != 100 {
+			t.Errorf("newest is %v (%v), want 100 %% without metrics", newest, err)
+		}
+		if n := m.count(); n != 2 {
+			t.Errorf("%d calls, want one that fails and one that does not", n)
+		}
+		small := at(1, 100)
+		small.Metrics = large.Metrics[:1]
+		if outcome, err := f.store.Submit(t.Context(), from("a"), small); err != nil || outcome != report.Stored {
+			t.Errorf("a report that fits again: %v, %v, want stored", outcome, err)
 		}
 	})
 }

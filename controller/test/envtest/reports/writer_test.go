@@ -169,7 +169,7 @@ var _ = Describe("Writing a report", func() {
 			metrics = append(metrics, report.Metric{Name: strings.Repeat("é", 64), Value: strings.Repeat("é", 64)})
 		}
 		err := store(ctx, at(1, 10, metrics...))
-		Expect(err).To(BeAssignableToTypeOf(report.Invalid{}))
+		Expect(err).To(MatchError(report.ErrTooLarge))
 		Expect(err.Error()).To(ContainSubstring("larger than the API server can store"))
 	})
 
