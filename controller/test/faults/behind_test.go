@@ -34,6 +34,7 @@ func TestInformersBehind(t *testing.T) {
 	})
 	begun, sent := time.Now(), 0
 	for length := scale(3*time.Second, 30*time.Second); time.Since(begun) < length; sent++ {
+		during(t, 10*time.Millisecond) // below the share of one pod
 		if code := target.send(t, victim.token); code != http.StatusOK {
 			t.Fatalf("answer %d", code)
 		}

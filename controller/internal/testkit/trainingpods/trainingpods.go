@@ -40,6 +40,8 @@ const (
 type Kit struct {
 	Client    client.Client
 	Namespace string
+	// Change is given each TrainJob before it is created; nil changes nothing.
+	Change func(*trainer.TrainJob)
 }
 
 // Set is a TrainJob with what belongs to it.
@@ -78,6 +80,9 @@ func (k Kit) Create(ctx context.Context, name string, pods int) (*Set, error) {
 		Job: &batchv1.Job{ObjectMeta: k.meta(name + "-node-0"), Spec: batchv1.JobSpec{Template: podTemplate(), Suspend: new(false)}},
 	}
 	set.Job.Labels = map[string]string{jobsetv1alpha2.JobSetNameKey: name}
+	if k.Change != nil {
+		k.Change(set.TrainJob)
+	}
 	if err := k.Client.Create(ctx, set.TrainJob); err != nil {
 		return nil, fmt.Errorf("creating TrainJob %s: %w", name, err)
 	}
