@@ -7,10 +7,19 @@
 #![allow(clippy::expect_used, clippy::panic)] // a test
 
 use std::process::{Command, Output};
+#[cfg(target_os = "linux")]
+use std::sync::{
+    atomic::{AtomicBool, Ordering},
+    Arc, OnceLock,
+};
 use std::time::{Duration, Instant};
 
 use milepost_reporter::hooks::Hooks;
+#[cfg(target_os = "linux")]
+use milepost_reporter::Reporter;
 use milepost_reporter::{Builder, Report};
+#[cfg(target_os = "linux")]
+use signal_hook::consts::SIGTERM;
 
 const ROLE: &str = "MILEPOST_TEST_ROLE";
 /// Half a second in place of five.
@@ -27,6 +36,8 @@ fn main() {
         ("exit-of-reporter-on-another-thread", 4),
         ("return-with-reporter-never-dropped", 0),
         ("panic", 101),
+        #[cfg(target_os = "linux")]
+        ("own-handler-of-a-signal", 7),
         ("return", 0),
     ] {
         // The GNU C library alone tells of a plain exit call.
@@ -59,6 +70,11 @@ fn check(role: &str, code: i32) {
 }
 
 fn program(role: &str) {
+    #[cfg(target_os = "linux")]
+    if role.starts_with("own-handler") {
+        let handled = signal_hook::flag::register(SIGTERM, Arc::clone(HANDLED.get_or_init(Arc::default)));
+        handled.expect("a handler");
+    }
     let hooks = Hooks { limit_scale: LIMIT_SCALE, ..Hooks::default() };
     let reporter = Builder::new().hooks(hooks).start();
     reporter.report(Report::step(1, 10));
@@ -69,7 +85,25 @@ fn program(role: &str) {
             drop(thread.join());
         }
         "return-with-reporter-never-dropped" => std::mem::forget(reporter),
+        #[cfg(target_os = "linux")]
+        "own-handler-of-a-signal" => own_handler(&reporter),
         "panic" => panic!("an error that nobody catches"),
         _ => {}
     }
+}
+
+/// Whether the handler of the program ran.
+#[cfg(target_os = "linux")]
+static HANDLED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// The program is told of the signal and lives on, because its handler was there first.
+#[cfg(target_os = "linux")]
+fn own_handler(reporter: &Reporter) {
+    reporter.close();
+    signal_hook::low_level::raise(SIGTERM).expect("a signal");
+    while !HANDLED.get_or_init(Arc::default).load(Ordering::Relaxed) {
+        std::thread::yield_now();
+    }
+    std::thread::sleep(Duration::from_millis(200)); // for what must not happen
+    std::process::exit(7);
 }
