@@ -5,40 +5,49 @@ package intake
 import (
 	"bufio"
 	"crypto/tls"
+	"errors"
 	"fmt"
-	"net"
 	"net/http"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
+// heard is what an answer says besides its body.
+type heard struct {
+	code       int
+	retryAfter string
+	// leave tells that the connection is not to be used again.
+	leave bool
+}
+
 // ask sends a GET over a connection and returns the answer.
-func ask(t *testing.T, conn *tls.Conn, token string) *http.Response {
+func ask(t *testing.T, conn *tls.Conn, token string) heard {
 	t.Helper()
 	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", path, token)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatalf("reading the answer: %v", err)
 	}
-	resp.Body.Close()
-	return resp
+	defer resp.Body.Close()
+	return heard{code: resp.StatusCode, retryAfter: resp.Header.Get("Retry-After"), leave: resp.Close}
 }
 
 func wantClosed(t *testing.T, conn *tls.Conn) {
 	t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 	_, err := conn.Read(make([]byte, 1))
-	if held, ok := err.(net.Error); err == nil || ok && held.Timeout() {
+	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the connection is still open: %v", err)
 	}
 }
 
-func wantCode(t *testing.T, resp *http.Response, code int) {
+func wantCode(t *testing.T, got heard, code int) {
 	t.Helper()
-	if resp.StatusCode != code {
-		t.Errorf("answer %d, want %d", resp.StatusCode, code)
+	if got.code != code {
+		t.Errorf("answer %d, want %d", got.code, code)
 	}
 }
 
@@ -94,10 +103,10 @@ func TestFailedProofsOfOneAddress(t *testing.T) {
 	for range 3 {
 		wantCode(t, ask(t, stranger, "forged"), http.StatusUnauthorized)
 	}
-	resp := ask(t, stranger, "forged")
-	wantCode(t, resp, http.StatusTooManyRequests)
-	if wait := resp.Header.Get("Retry-After"); wait != "2" {
-		t.Errorf("Retry-After is %q, want 2", wait)
+	got := ask(t, stranger, "forged")
+	wantCode(t, got, http.StatusTooManyRequests)
+	if got.retryAfter != "2" {
+		t.Errorf("Retry-After is %q, want 2", got.retryAfter)
 	}
 	wantCode(t, ask(t, proven, "good"), http.StatusOK)
 }
@@ -110,9 +119,9 @@ func TestAServerThatLeavesAnswersOnAndSendsClientsElsewhere(t *testing.T) {
 	stopped := make(chan error, 1)
 	go func() { stopped <- r.stop() }()
 	waitFor(t, r.server.door.leaving.Load)
-	resp := ask(t, open, "good")
-	wantCode(t, resp, http.StatusOK)
-	if !resp.Close {
+	got := ask(t, open, "good")
+	wantCode(t, got, http.StatusOK)
+	if !got.leave {
 		t.Error("the client is not told to connect anew")
 	}
 	late := r.dial(r.ca.ClientConfig())

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -73,9 +74,7 @@ func TestHostileBodies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for key, values := range tc.header {
-				req.Header[key] = values
-			}
+			maps.Copy(req.Header, tc.header)
 			req.Header.Set("Authorization", "Bearer "+victim.token)
 			resp, err := c.Do(req)
 			if err != nil {
