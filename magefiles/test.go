@@ -55,6 +55,15 @@ func (Test) Controller(ctx context.Context) error {
 	return closing(runSuite(ctx, controllerSuite))
 }
 
+// Faults runs the fault cases of the status server at the size that the project promises to stand.
+// That takes about a quarter of an hour; the other test targets run them short.
+func (Test) Faults(ctx context.Context) error {
+	if err := buildAssets(ctx); err != nil {
+		return err
+	}
+	return executeWith(ctx, []string{"MILEPOST_FAULTS=full"}, "go", "test", "-v", "-count=1", "-timeout=1h", "./controller/test/faults")
+}
+
 // E2e runs the unit tests of the end-to-end module. The suites themselves are the target e2e.
 func (Test) E2e(ctx context.Context) error { return closing(runSuite(ctx, e2eUnitSuite)) }
 
