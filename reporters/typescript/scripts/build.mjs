@@ -3,7 +3,7 @@
 // build (`node scripts/build.mjs test`), and puts the program of the worker into what it compiled.
 
 import { execFileSync } from "node:child_process";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,8 +11,11 @@ import { fileURLToPath } from "node:url";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
 
-function compile(project) {
-  execFileSync(process.execPath, [tsc, "-p", project], { cwd: root, stdio: "inherit" });
+const stampFile = ".built";
+const sources = ["src", "test", "executor", "scripts", "package-lock.json", "tsconfig.json"];
+
+function compile(project, folder) {
+  execFileSync(process.execPath, [tsc, "-p", project, "--outDir", folder], { cwd: root, stdio: "inherit" });
 }
 
 /** A module and all that it imports, as one text that runs by itself. */
@@ -57,22 +60,49 @@ function embed(worker, folder) {
   writeFileSync(path, filled);
 }
 
-const target = process.argv[2];
-const outputs = { dist: ["dist/cjs", "dist/esm"], test: ["build/src"] }[target];
-if (outputs === undefined) {
+/** Whether everything was compiled since it last changed. */
+function isFresh(folder) {
+  const stamp = join(root, folder, stampFile);
+  return existsSync(stamp) && sources.every((source) => newest(join(root, source)) < statSync(stamp).mtimeMs);
+}
+
+function newest(path) {
+  const found = statSync(path);
+  const inside = found.isDirectory() ? readdirSync(path).map((name) => newest(join(path, name))) : [];
+  return Math.max(found.mtimeMs, ...inside);
+}
+
+/** Fills a folder beside the old one and then takes its place: programs may be running from there. */
+function replace(folder, fill) {
+  const fresh = join(root, `build-${process.pid}`);
+  fill(fresh);
+  writeFileSync(join(fresh, stampFile), "");
+  rmSync(join(root, folder), { recursive: true, force: true });
+  renameSync(fresh, join(root, folder));
+}
+
+const builds = {
+  dist(folder) {
+    compile("tsconfig.cjs.json", join(folder, "cjs"));
+    compile("tsconfig.esm.json", join(folder, "esm"));
+    writeFileSync(join(folder, "cjs/package.json"), '{"type":"commonjs"}\n');
+    const worker = bundle(join(folder, "cjs"), "worker.js");
+    embed(worker, join(folder, "cjs"));
+    embed(worker, join(folder, "esm"));
+    copyFileSync(join(root, "../../LICENSE"), join(root, "LICENSE"));
+  },
+  test(folder) {
+    compile("tsconfig.cjs.json", join(folder, "cjs")); // for the worker
+    compile("tsconfig.test.json", folder);
+    embed(bundle(join(folder, "cjs"), "worker.js"), join(folder, "src"));
+  },
+};
+
+const [target] = process.argv.slice(2);
+const folder = { dist: "dist", test: "build" }[target];
+if (folder === undefined) {
   throw new Error("say what to build: dist or test");
 }
-rmSync(join(root, "dist/cjs"), { recursive: true, force: true });
-compile("tsconfig.cjs.json");
-if (target === "dist") {
-  rmSync(join(root, "dist/esm"), { recursive: true, force: true });
-  compile("tsconfig.esm.json");
-  writeFileSync(join(root, "dist/cjs/package.json"), '{"type":"commonjs"}\n');
-} else {
-  rmSync(join(root, "build"), { recursive: true, force: true });
-  compile("tsconfig.test.json");
-}
-const worker = bundle(join(root, "dist/cjs"), "worker.js");
-for (const output of outputs) {
-  embed(worker, join(root, output));
+if (!isFresh(folder)) {
+  replace(folder, builds[target]);
 }

@@ -52,16 +52,6 @@ export interface Stored {
   readonly updated?: Date;
 }
 
-/** Older versions of Node 18 lack the symbols, and compilers then use these in their place. */
-const dispose: typeof Symbol.dispose = (Symbol.dispose as symbol | undefined) ? Symbol.dispose : forOlderNode("dispose");
-const asyncDispose: typeof Symbol.asyncDispose = (Symbol.asyncDispose as symbol | undefined)
-  ? Symbol.asyncDispose
-  : forOlderNode("asyncDispose");
-
-function forOlderNode(name: string): never {
-  return Symbol.for(`Symbol.${name}`) as never;
-}
-
 /**
  * Reports for this process. No method ever throws, and no promise is ever rejected.
  *
@@ -147,7 +137,7 @@ export class Reporter {
   }
 
   /** Does the same at the end of a scope with `using`, and blocks the event loop meanwhile, for 5 seconds at most. */
-  [dispose](): void {
+  [Symbol.dispose](): void {
     this.#harmless(() => {
       this.#hasEnded = true;
       this.#background?.endNow();
@@ -155,7 +145,7 @@ export class Reporter {
   }
 
   /** Does the same at the end of a scope with `await using`. */
-  async [asyncDispose](): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 

@@ -32,8 +32,8 @@ interface End {
   readonly took: number;
 }
 
-/** Runs the program to its end, with a signal after its first report if one is given. */
-async function run(way: string, signal?: NodeJS.Signals, environment: NodeJS.ProcessEnv = {}): Promise<End> {
+/** Runs the program to its end, with a signal after its first reports if one is given. */
+async function run(way: string, signal?: NodeJS.Signals, environment: NodeJS.ProcessEnv = {}, after = 1): Promise<End> {
   const begin = performance.now();
   const child = spawn(process.execPath, [program, way], {
     env: { PATH: process.env.PATH, ...server.environment, ...environment },
@@ -45,7 +45,7 @@ async function run(way: string, signal?: NodeJS.Signals, environment: NodeJS.Pro
   child.stderr.on("data", (part: Buffer) => (stderr += part.toString()));
   const closed = once(child, "close") as Promise<[number | null, NodeJS.Signals | null]>;
   if (signal !== undefined) {
-    await server.until(1);
+    await Promise.all([server.until(after), way === "deaf" ? once(child.stdout, "data") : undefined]);
     child.kill(signal);
   }
   const [code, died] = await closed;
@@ -89,17 +89,29 @@ describe("a signal", { timeout }, () => {
   } as const;
   for (const [name, tc] of Object.entries(ways)) {
     test(`${name}, and the last report arrives`, async () => {
+      server.answers.push({ status: 503, headers: { "Retry-After": "60" } }); // so that the report is still to be sent
       const end = await run(tc.way, tc.signal);
       assert.equal(end.signal, "wantSignal" in tc ? tc.wantSignal : null, end.stderr);
       assert.equal(end.code, "wantCode" in tc ? tc.wantCode : null);
-      assert.equal(server.last.progressPercentage, 70);
+      assert.deepEqual([server.received.length, server.last.progressPercentage], [2, 70]);
     });
   }
 
   test("ends a program at once that does not want its last report sent", async () => {
+    server.answers.push({ status: 503, headers: { "Retry-After": "60" } });
     const end = await run("no-signals", "SIGTERM");
     assert.equal(end.signal, "SIGTERM");
     assert.equal(server.received.length, 1);
+  });
+});
+
+describe("two reporters of a process", { timeout }, () => {
+  test("both send their last report at a signal", async () => {
+    server.answers.push({ status: 503 }, { status: 503 }); // so that both have something left
+    const end = await run("two", "SIGTERM", {}, 2);
+    assert.equal(end.signal, "SIGTERM", end.stderr);
+    const last = server.received.slice(2).map(({ status }) => status.progressPercentage ?? 0);
+    assert.deepEqual(last.sort(), [30, 70]);
   });
 });
 
@@ -114,9 +126,11 @@ describe("a server that says nothing", { timeout }, () => {
     assert.ok(end.took > 900, `it took ${String(end.took)} ms`);
   });
 
-  test("does not keep a signal from ending the program", async () => {
-    server.answers.push(...Array<null>(100).fill(null));
-    const end = await run("idle", "SIGTERM", scaled);
-    assert.equal(end.signal, "SIGTERM");
-  });
+  for (const way of ["idle", "complete-idle", "deaf"]) {
+    test(`does not keep a signal from ending the program (${way})`, async () => {
+      server.answers.push(...Array<null>(100).fill(null));
+      const end = await run(way, "SIGTERM", scaled);
+      assert.equal(end.signal, "SIGTERM");
+    });
+  }
 });

@@ -62,6 +62,25 @@ switch (way) {
       compute(20);
       reporter.report({ progress: 70, metrics: { step } });
     }
+  case "complete-idle":
+    void reporter.complete();
+    setInterval(() => undefined, 1_000);
+    break;
+  case "two":
+    startWith({}, { limitScale }).report({ step: 3, totalSteps: 10 });
+    setInterval(() => undefined, 1_000);
+    break;
+  case "deaf": {
+    // Says when the reporter listens in this thread.
+    const waiting = setInterval(() => {
+      if (process.listenerCount("SIGTERM") > 0) {
+        clearInterval(waiting);
+        console.log("ready");
+        setInterval(() => undefined, 1_000);
+      }
+    }, 10);
+    break;
+  }
   case "handler-later":
   case "deaf-handler":
     process.on("SIGTERM", () => process.exit(7));
