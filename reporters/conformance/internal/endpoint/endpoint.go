@@ -157,7 +157,7 @@ func (e *Endpoint) listen() error {
 	for range tries {
 		var listeners []net.Listener
 		if listeners, err = listenAll(e.config.Listen, e.Port); err != nil {
-			time.Sleep(20 * time.Millisecond) // the same port is free once the last listener has noticed that it is closed
+			<-time.After(20 * time.Millisecond) // the same port is free once the last listener has noticed that it is closed
 			continue
 		}
 		e.Port = listeners[0].Addr().(*net.TCPAddr).Port
