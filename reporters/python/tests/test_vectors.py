@@ -13,7 +13,8 @@ from milepost_executor.operations import wire
 from tables import rows
 
 from milepost import answers, environment, pacing, slot, stored, transport
-from milepost.metrics import MOST_BODY, Collected, kept_names, select
+from milepost.metrics import MOST_BODY, Collected, kept_names, pairs, select
+from milepost.process import stamp_after
 from milepost.progress import Progress
 
 Row = dict[str, Any]
@@ -61,13 +62,13 @@ def test_values(row: Row) -> None:
     if row["want"] is None:
         assert (collected.items, collected.unfit) == ([], ["m"])
     else:
-        assert (collected.items, collected.unfit) == ([("m", row["want"])], [])
+        assert (pairs(collected.items), collected.unfit) == ([("m", row["want"])], [])
 
 
 @rows("metrics")
 def test_metrics(row: Row) -> None:
     collected = Collected(value(row["metrics"]))
-    selected = select(collected.items, kept_names(row.get("keep", ())), MOST_BODY)
+    selected = select(pairs(collected.items), kept_names(row.get("keep", ())), MOST_BODY)
     assert selected == [tuple(pair) for pair in row["want"]]
 
 
@@ -136,4 +137,4 @@ def test_times(row: Row) -> None:
     before = 0
     if row["before"] is not None:
         before = round(datetime.strptime(row["before"], "%Y-%m-%dT%H:%M:%S.%f%z").timestamp() * 1e6)
-    assert slot.time_text(slot.stamp_after(before, row["micros"])) == row["want"]
+    assert slot.time_text(stamp_after(before, row["micros"])) == row["want"]

@@ -12,6 +12,7 @@ import signal
 from types import FrameType
 from typing import Optional
 
+from .process import THIS
 from .sender import Sender
 
 #: Senders that may have something to send at the end, and whether each of them cares about signals. Its
@@ -23,13 +24,11 @@ _live: dict[Sender, bool] = {}
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 _hooked = False
-_process = 0  # whose ends these are
 
 
 def add(sender: Sender, signals: bool) -> None:
     """Makes a sender known to the ends of the process."""
-    global _hooked, _process
-    _process = os.getpid()
+    global _hooked
     if not _hooked:
         _hooked = True
         atexit.register(_at_exit)
@@ -79,7 +78,7 @@ def _flush(senders: list[Sender]) -> None:
 
 def _senders() -> list[Sender]:
     """The senders of this process: none in a child that was forked past Python's knowledge."""
-    return list(_live) if _process == os.getpid() else []
+    return list(_live) if THIS.id == os.getpid() else []
 
 
 def _at_exit() -> None:

@@ -9,18 +9,19 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Collection, Mapping
-from typing import Optional
+from typing import Optional, Union
 
 from ._wire import (
     METRIC_NAME_MAX_LENGTH,
-    METRIC_NAME_MIN_LENGTH,
-    METRIC_VALUE_MAX_LENGTH,
-    METRIC_VALUE_MIN_LENGTH,
     TRAINER_STATUS_METRICS_MAX_ITEMS,
 )
-from .values import clean, value_text
+from .values import Number, clean, plain_text, plain_value
 
+#: A name and its text, as they are sent.
 Pair = tuple[str, str]
+
+#: A name and its value, as a call leaves them. Their text is made when they are sent, as most never are.
+Item = tuple[str, Union[str, Number]]
 
 #: The most bytes of a body that a server reads.
 MOST_BODY = 64 << 10
@@ -41,7 +42,7 @@ class Collected:
     __slots__ = ("items", "unfit", "visited")
 
     def __init__(self, metrics: object = None) -> None:
-        self.items: list[Pair] = []
+        self.items: list[Item] = []
         self.unfit: list[str] = []
         self.visited = 0
         if metrics is not None:
@@ -54,35 +55,37 @@ class Collected:
                 self.unfit.append(name)
                 return
             path |= {id(metrics)}
-            for key, value in list(metrics.items()):
-                self.visited += 1
-                if self.visited > _MOST_VISITED:
-                    return
-                self._entry(prefix, key, value, path)
+            entries = list(metrics.items())
+            self.visited += len(entries)
+            if self.visited > _MOST_VISITED:
+                del entries[_MOST_VISITED:]
+            for key, value in entries:
+                text = key if type(key) is str else _key_text(key)
+                if text is None:
+                    self.unfit.append(f"{prefix}a key of type {type(key).__name__}")
+                else:
+                    self._entry(prefix + text, value, path)
         except Exception:  # a map of somebody else's making; it costs itself alone
             self.unfit.append(name)
 
-    def _entry(self, prefix: str, key: object, value: object, path: frozenset[int]) -> None:
+    def _entry(self, name: str, value: object, path: frozenset[int]) -> None:
         """Adds one entry of a map."""
-        text = _key_text(key)
-        if text is None:
-            self.unfit.append(f"{prefix}a key of type {type(key).__name__}")
-            return
-        name = prefix + text
         if len(name) > METRIC_NAME_MAX_LENGTH:
             self.unfit.append(name)
         elif type(value) is not float and _is_map(value):
-            self._nested(name, name + "/", value, path)
+            if self.visited <= _MOST_VISITED:
+                self._nested(name, name + "/", value, path)
         else:
-            text = value_text(value)
-            fits = text is not None and METRIC_VALUE_MIN_LENGTH <= len(text) <= METRIC_VALUE_MAX_LENGTH
-            if text is not None and fits and len(name) >= METRIC_NAME_MIN_LENGTH:
-                self.items.append((name, text))
-            else:
+            plain = plain_value(value)
+            if plain is None or not name:
                 self.unfit.append(name)
+            else:
+                self.items.append((name, plain))
 
 
 def _is_map(value: object) -> bool:
+    if type(value) is int or type(value) is str:
+        return False  # which saves looking at classes
     try:
         return isinstance(value, Mapping)
     except Exception:  # an object may even refuse to say what it is
@@ -92,19 +95,24 @@ def _is_map(value: object) -> bool:
 def _key_text(key: object) -> Optional[str]:
     """The name that a key gives. Numbers of classes and layers are keys as good as text."""
     if isinstance(key, str):
-        return clean(key)
-    if isinstance(key, int):
-        return int.__repr__(key) if key.bit_length() < 64 else None
+        return str.__str__(key)
+    if isinstance(key, int) and key.bit_length() < 64:
+        return int.__repr__(key)
     return None
+
+
+def pairs(items: list[Item]) -> list[Pair]:
+    """The list that is sent for the metrics of a call."""
+    return [(clean(name), plain_text(value)) for name, value in items]
 
 
 def kept_names(keep: object) -> Collection[str]:
     """The names that a call marks: a list of them or a single one."""
     if isinstance(keep, str):
-        return (keep,)
+        return (clean(keep),)
     try:
         most = itertools.islice(keep, _MOST_VISITED)  # type: ignore[call-overload]
-        return tuple(name for name in most if isinstance(name, str))
+        return tuple(clean(name) for name in most if isinstance(name, str))
     except Exception:  # not a list of anything
         return ()
 

@@ -22,8 +22,9 @@ from .guard import explain, harmless, text_of
 from .lines import ERROR, INFO, METRICS, WARNING, Lines, Log, cut
 from .metrics import Collected, kept_names
 from .pacing import DEFAULT_INTERVAL, seconds_between
+from .process import THIS
 from .progress import Progress
-from .slot import STAMPS, Report
+from .slot import Report
 from .values import number_of
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Reporter:
         self._lines = Lines(settings.log)
         self._clock = settings.clock
         self._sender: Optional[Sender] = None  # None when nothing is reported
-        self._process = os.getpid()
+        self._process = THIS.identity
         # A signal handler may call in while this thread holds the lock.
         self._lock = threading.RLock()
         self._progress = Progress()
@@ -98,7 +99,7 @@ class Reporter:
     @property
     def active(self) -> bool:
         """Whether this reporter sends anything: inside a TrainJob, on rank 0, and not in a forked child."""
-        return self._sender is not None and self._process == os.getpid()
+        return self._sender is not None and self._process is THIS.identity and THIS.id == os.getpid()
 
     @harmless
     def report(
@@ -127,7 +128,7 @@ class Reporter:
             eta: Seconds remaining, in place of the estimate.
             keep: Names of metrics that must stay when there are more than 256.
         """
-        if self._sender is None or self._process != os.getpid():
+        if self._sender is None or self._process is not THIS.identity:
             return
         collected = Collected(metrics)
         marked = _NO_NAMES if keep is _NO_NAMES else kept_names(keep)
@@ -153,7 +154,7 @@ class Reporter:
             metrics: The final metrics. Without them those of the last report are sent again.
             keep: Names of metrics that must stay when there are more than 256.
         """
-        if self._sender is None or self._process != os.getpid():
+        if not self.active:
             return
         collected = Collected(metrics)
         with self._lock:
@@ -262,7 +263,7 @@ class Reporter:
     def _store(self, percent: Optional[int], seconds: Optional[int], urgent: bool) -> None:
         """Puts a report into the slot. The caller holds the lock."""
         if self._sender is not None:
-            self._sender.put(Report(percent, seconds, self._last.items, self._keep, STAMPS.next(), urgent))
+            self._sender.put(Report(percent, seconds, self._last.items, self._keep, THIS.stamp(), urgent))
 
     def _end(self) -> bool:
         """Whether this is the first of the calls that end reporting."""

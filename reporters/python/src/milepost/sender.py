@@ -12,6 +12,7 @@ the slot but not settled is unsent.
 from __future__ import annotations
 
 import queue
+import signal
 import threading
 from dataclasses import dataclass
 from time import monotonic, sleep
@@ -39,6 +40,14 @@ _MOST_WAIT = 3600.0
 
 #: How often a flush looks whether it is over, should the worker be held up by a log line.
 _LOOK = 0.1
+
+#: Signals that programs have handlers for.
+_OF_THE_PROGRAM = {
+    number
+    for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGCHLD", "SIGWINCH")
+    for number in [getattr(signal, name, None)]
+    if number is not None
+}
 
 
 @dataclass(frozen=True)
@@ -163,6 +172,7 @@ class Sender:
     # The worker.
 
     def _work(self) -> None:
+        _leave_signals_to_others()
         while not self._closed:
             try:
                 self._step(_MOST_WAIT)
@@ -260,3 +270,9 @@ class Sender:
             error = f"status {answer.status}" + (f": {said}" if said else "")
         what = "no report gets through" if became == FAILED else "a report was refused"
         self._lines.write(WARNING, f"{what} to {self._url}, {self._trouble.count} so far: {error}")
+
+
+def _leave_signals_to_others() -> None:
+    """Only a signal that reaches the main thread wakes it out of a system call, for its handler to run."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, _OF_THE_PROGRAM)

@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """One report between the call that made it and the wire. D9, D19.
 
-Owns its bytes and its time. Does not own when it is sent.
+Owns its bytes. Does not own when it is sent.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import threading
-import time
 from collections.abc import Collection
 from datetime import datetime, timedelta, timezone
 from typing import Optional
 
 from ._wire import Metric, TrainerStatus, TrainJobStatusUpdate
-from .metrics import MOST_BODY, Pair, select
+from .metrics import MOST_BODY, Item, Pair, pairs, select
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -29,7 +26,7 @@ class Report:
         self,
         progress: Optional[int],
         eta: Optional[int],
-        metrics: list[Pair],
+        metrics: list[Item],
         keep: Collection[str],
         micros: int,
         urgent: bool = False,
@@ -44,7 +41,7 @@ class Report:
 
 def encode(report: Report) -> tuple[bytes, int]:
     """The body of a report, and how many metrics had no place in it."""
-    metrics = select(report.metrics, report.keep, MOST_BODY - len(_body(report, [("", "")])))
+    metrics = select(pairs(report.metrics), report.keep, MOST_BODY - len(_body(report, [("", "")])))
     return _body(report, metrics), len(report.metrics) - len(metrics)
 
 
@@ -62,34 +59,3 @@ def _body(report: Report, metrics: list[Pair]) -> bytes:
 def time_text(micros: int) -> str:
     """The text of a time in microseconds since 1970."""
     return (_EPOCH + timedelta(microseconds=micros)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-class Stamps:
-    """Times of reports, each later than the one before, even if the clock is set back.
-
-    The server takes an older time for an older report. All reporters of a process share one of these.
-    """
-
-    def __init__(self) -> None:
-        self._last = 0
-        self._new_lock()
-        if hasattr(os, "register_at_fork"):
-            # A lock that another thread holds at a fork stays taken in the child for ever.
-            os.register_at_fork(after_in_child=self._new_lock)
-
-    def _new_lock(self) -> None:
-        self._lock = threading.RLock()  # a signal handler may interrupt who holds it
-
-    def next(self) -> int:
-        """Now, or a microsecond after the last one."""
-        with self._lock:
-            self._last = stamp_after(self._last, time.time_ns() // 1000)
-            return self._last
-
-
-def stamp_after(before: int, now: int) -> int:
-    """The later of now and a microsecond after before."""
-    return max(now, before + 1)
-
-
-STAMPS = Stamps()

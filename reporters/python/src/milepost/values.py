@@ -12,13 +12,15 @@ import operator
 import re
 from typing import Callable, Optional, SupportsFloat, SupportsIndex, TypeVar, Union
 
+from ._wire import METRIC_VALUE_MAX_LENGTH
+
 Number = Union[int, float]
 
 _T = TypeVar("_T")
 
-#: Whole numbers of more bits have more than 64 digits. Writing one would be slow, and Python refuses
-#: to write very long ones.
-_MOST_BITS = 216
+#: Whole numbers of so few bits have at most 63 digits. Those of more than the most have more than 64;
+#: writing one would be slow, and Python refuses to write very long ones.
+_SURE_BITS, _MOST_BITS = 208, 216
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -68,22 +70,30 @@ def _quietly(call: Callable[[], _T]) -> Optional[_T]:
         return None
 
 
-def value_text(value: object) -> Optional[str]:
-    """Writes a value as it is sent, of any length. None when it cannot be sent. Never raises. D7."""
+def plain_value(value: object) -> Union[str, Number, None]:
+    """The text or number that is sent for a value. None when it cannot be sent. Never raises. D7."""
+    if type(value) is float:
+        return value
     try:
         if isinstance(value, str):
-            return clean(value)
+            return str.__str__(value) if 0 < len(value) <= METRIC_VALUE_MAX_LENGTH else None
     except Exception:  # an object may even refuse to say what it is
         return None
     number = number_of(value)
-    if number is None:
-        return None
-    return float_text(number) if isinstance(number, float) else int_text(number)
+    return None if isinstance(number, int) and not _is_short(number) else number
 
 
-def int_text(number: int) -> Optional[str]:
-    """The digits of a whole number. None when there are surely more than 64."""
-    return str(number) if number.bit_length() <= _MOST_BITS else None
+def _is_short(number: int) -> bool:
+    """Whether a whole number fits. Those of few bits need not be written to know."""
+    bits = number.bit_length()
+    return bits <= _SURE_BITS or (bits <= _MOST_BITS and len(str(number)) <= METRIC_VALUE_MAX_LENGTH)
+
+
+def plain_text(value: Union[str, Number]) -> str:
+    """Writes what plain_value gave."""
+    if isinstance(value, str):
+        return clean(value)
+    return float_text(value) if isinstance(value, float) else str(value)
 
 
 def float_text(number: float) -> str:
@@ -118,5 +128,4 @@ def _exponent_text(text: str) -> str:
 
 def clean(text: str) -> str:
     """Takes out halves of code points, which no JSON can carry."""
-    text = str.__str__(text)  # plain text, whatever type it is derived from
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
