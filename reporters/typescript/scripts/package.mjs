@@ -3,7 +3,7 @@
 // modules.
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,7 +16,7 @@ function run(command, args, cwd, environment = {}) {
   return execFileSync(command, args, {
     cwd,
     env: { ...process.env, ...environment },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", args[0] === "pack" ? "pipe" : "inherit", "inherit"],
     encoding: "utf8",
     shell: process.platform === "win32",
   });
@@ -26,8 +26,8 @@ try {
   mkdirSync(output, { recursive: true });
   const [packed] = JSON.parse(run("npm", ["pack", "--json", "--loglevel", "error", "--pack-destination", output], root));
   const tarball = join(output, packed.filename);
-  run("npm", ["init", "--yes"], project);
-  run("npm", ["install", "--offline", "--no-audit", "--no-fund", tarball], project);
+  writeFileSync(join(project, "package.json"), "{}");
+  run("npm", ["install", "--offline", "--no-audit", "--no-fund", "--loglevel", "error", tarball], project);
   run(process.execPath, [join(root, "scripts/build.mjs"), "test"], root);
   run(process.execPath, ["--test", join(root, "build/test/installed.js")], root, { MILEPOST_PROJECT: project });
   console.log(`${tarball}: ${packed.entryCount} files, ${packed.size} bytes; installed and reported`);

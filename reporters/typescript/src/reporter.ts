@@ -10,7 +10,7 @@ import { complete, numbers, Rate } from "./numbers.js";
 import { settle, type Hooks, type Options, type Settings } from "./options.js";
 import { processState } from "./process-state.js";
 import { formatStamp, stampAfter } from "./stamp.js";
-import { trackAsync, trackSync, type TrackOptions } from "./track.js";
+import { isAsync, trackAsync, trackSync, type TrackOptions } from "./track.js";
 import { METRIC_NAME_MAX_LENGTH, writeTrainJobStatusUpdate, type Metric, type TrainerStatus } from "./wire/index.js";
 
 /**
@@ -173,7 +173,7 @@ export class Reporter {
   track<T>(items: Iterable<T>, options?: TrackOptions): Generator<T, void, undefined>;
   track<T>(items: AsyncIterable<T>, options?: TrackOptions): AsyncGenerator<T, void, undefined>;
   track<T>(items: Iterable<T> | AsyncIterable<T>, options: TrackOptions = {}): unknown {
-    return Symbol.asyncIterator in items ? trackAsync(this, items, options) : trackSync(this, items, options);
+    return isAsync(items) ? trackAsync(this, items, options) : trackSync(this, items, options);
   }
 
   #store(report: Report): void {
@@ -280,7 +280,24 @@ export function start(options: Options = {}): Reporter {
 }
 
 /**
- * Does the same with hooks.
+ * Tracks a loop with a reporter of its own; see {@link Reporter.track}.
+ *
+ * ```ts
+ * import { track } from "@milepost/reporter";
+ *
+ * for (const batch of track(batches, { metrics: () => ({ loss }) })) {
+ *   loss = train(batch);
+ * }
+ * ```
+ */
+export function track<T>(items: Iterable<T>, options?: TrackOptions & Options): Generator<T, void, undefined>;
+export function track<T>(items: AsyncIterable<T>, options?: TrackOptions & Options): AsyncGenerator<T, void, undefined>;
+export function track<T>(items: Iterable<T> | AsyncIterable<T>, options: TrackOptions & Options = {}): unknown {
+  return start(options).track(items as Iterable<T>, options);
+}
+
+/**
+ * Does the same as {@link start} with hooks.
  *
  * @internal
  */

@@ -19,6 +19,11 @@ interface Target {
   complete(): Promise<void>;
 }
 
+/** Whether items come one by one. */
+export function isAsync<T>(items: Iterable<T> | AsyncIterable<T>): items is AsyncIterable<T> {
+  return typeof (items as { [Symbol.asyncIterator]?: unknown })[Symbol.asyncIterator] === "function";
+}
+
 /** Tracks a loop over items that are there. */
 export function* trackSync<T>(to: Target, items: Iterable<T>, options: TrackOptions): Generator<T, void, undefined> {
   const progress = new Progress(to, items, options);

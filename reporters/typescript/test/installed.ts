@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createRequire } from "node:module";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
@@ -58,11 +58,25 @@ describe("the installed package", { timeout: 120_000 }, () => {
         cwd: project,
         env: { PATH: process.env.PATH, ...server.environment },
       });
-      assert.equal(server.last.progressPercentage, 100);
-      assert.deepEqual(server.last.metrics, [{ name: "loss", value: "0.5" }]);
+      const done = server.received.find(({ status }) => status.progressPercentage === 100);
+      assert.deepEqual(done?.status.metrics, [{ name: "loss", value: "0.5" }]);
+      server.received.length = 0;
       assert.deepEqual([stdout, /fault|error/i.test(stderr)], ["", false]);
     });
   }
+
+  test("has a README whose programs run", async () => {
+    const readme = readFileSync("README.md", "utf8");
+    const blocks = [...readme.matchAll(/^```(js|ts)\n(.*?)^```$/gms)];
+    assert.ok(blocks.length > 3);
+    for (const [index, [, kind, text = ""]] of blocks.entries()) {
+      const path = join(project, `readme${String(index)}.${kind === "js" ? "mjs" : "mts"}`);
+      writeFileSync(path, text);
+      if (kind === "js") {
+        await execute(process.execPath, [path], { cwd: project, env: { PATH: process.env.PATH, ...server.environment } });
+      }
+    }
+  });
 
   test("has types for both kinds of modules, without those of Node", async () => {
     for (const name of ["typed.mts", "typed.cts"]) {

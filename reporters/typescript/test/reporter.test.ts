@@ -146,7 +146,7 @@ describe("a reporter", { timeout }, () => {
     begin({ environment: {} });
     assert.equal(reporter.active, false);
     reporter.report({ step: 1, totalSteps: 2, metrics: { bad: "" } });
-    assert.deepEqual([...reporter.track([1, 2])], [1, 2]);
+    assert.deepEqual([...reporter.track([1, 2]), ...reporter.track("ab")], [1, 2, "a", "b"]);
     await reporter.complete();
     assert.equal(await reporter.stored(), undefined);
     assert.deepEqual([lines.length, said("KUBEFLOW_TRAINER_SERVER_URL")], [1, 1]);
