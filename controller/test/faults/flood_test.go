@@ -15,7 +15,9 @@ import (
 // TestFloodingPod has one pod send far more than its share beside others.
 func TestFloodingPod(t *testing.T) {
 	s := require(t)
-	m := s.manager(t, s.plane.Config, livemanager.Options{})
+	// A budget above what the others need, so that their answers wait for nothing
+	// but each other.
+	m := s.manager(t, s.plane.Config, livemanager.Options{QPS: 2 * offered, Burst: 2 * offered})
 	quietJobs, flooder := s.jobs[1:], s.jobs[:1]
 	quiet := launch(t, plan{jobs: quietJobs, client: newClients(t, m), address: m.Address(), withoutFinals: true})
 	rate := quiet.flow(t)
