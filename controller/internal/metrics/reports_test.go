@@ -50,7 +50,7 @@ func TestReportsAreCountedWithoutNamesOfJobs(t *testing.T) {
 # HELP milepost_reports_accepted_total Reports accepted as the newest of their job.
 # TYPE milepost_reports_accepted_total counter
 milepost_reports_accepted_total 1
-# HELP milepost_reports_limited_total Requests and connections turned away by a limit: pod, namespace, server or connections.
+# HELP milepost_reports_limited_total Requests and connections turned away by a limit: pod, namespace, address, server, connections, podConnections or addressConnections.
 # TYPE milepost_reports_limited_total counter
 milepost_reports_limited_total{limit="pod"} 1
 # HELP milepost_reports_oldest_waiting_seconds How long the job that waits longest has had something to store.
