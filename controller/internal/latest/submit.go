@@ -112,6 +112,9 @@ func (s *Store) enqueue(e *entry, now time.Time) (near bool) {
 	before := s.queue.ahead(r)
 	switch e.place {
 	case placeNone:
+		if e.taken != 0 && r != rankFinal && s.cfg.MinGap > s.cfg.QuickWait {
+			return false // the write under way puts the next one off
+		}
 		if e.taken == 0 {
 			s.place(e, now)
 			s.signal()
