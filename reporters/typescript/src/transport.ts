@@ -2,12 +2,15 @@
 // Sends one request at a time to the endpoint. It owns files, TLS and connections, and decides nothing about when to send.
 
 import { X509Certificate } from "node:crypto";
+import type { LookupOptions } from "node:dns";
 import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { Agent, request as newRequest, type RequestOptions } from "node:https";
+import type { LookupFunction } from "node:net";
 
 import { warningTexts, type Answer } from "./answers.js";
 import type { Endpoint } from "./environment.js";
+import { addressesOf } from "./names.js";
 import { retryAfter } from "./pacing.js";
 import { now } from "./times.js";
 import { version } from "./version.js";
@@ -51,7 +54,8 @@ export class Transport {
   async #once(method: string, body: Buffer | undefined, signal: AbortSignal): Promise<Answer> {
     const agent = this.#trust();
     const token = readToken(this.endpoint.tokenFile);
-    const options = { ...target(this.endpoint.url), agent, method, signal, headers: headersOf(token, body) };
+    const lookup = lookupUntil(signal);
+    const options = { ...target(this.endpoint.url), agent, method, signal, lookup, headers: headersOf(token, body) };
     const exchange = new Exchange(options, body);
     try {
       return await exchange.answer;
@@ -187,6 +191,25 @@ function target(text: string): { host: string; port: number; path: string } {
     port: url.port === "" ? 443 : Number(url.port),
     path: url.pathname + url.search,
   };
+}
+
+/** Finds the addresses of a name for a connection. */
+function lookupUntil(signal: AbortSignal): LookupFunction {
+  const lookup = (name: string, options: LookupOptions, callback: (...result: unknown[]) => void): void => {
+    addressesOf(name, signal).then(
+      (found) => {
+        if (options.all) {
+          callback(null, found);
+        } else {
+          callback(null, found[0]?.address, found[0]?.family);
+        }
+      },
+      (fault: unknown) => {
+        callback(fault);
+      },
+    );
+  };
+  return lookup as LookupFunction; // its type knows of one address alone
 }
 
 /** The certificates in a text, without what stands around them and without what is none. */
