@@ -27,6 +27,9 @@ type job struct {
 	token string
 	pod   *corev1.Pod
 
+	// turn is held by a sender whose reports must not overtake those of another.
+	turn sync.Mutex
+
 	mu sync.Mutex
 	// sent is the sequence of the newest report.
 	sent int

@@ -67,7 +67,7 @@ func TestReplicas(t *testing.T) {
 		front.add(m)
 	}
 	perJob := scale(5, 25)
-	f := launch(t, plan{jobs: s.jobs, perJob: perJob, client: front.clients(newTrust(t, old[0])), address: "service", retries: 1})
+	f := launch(t, plan{jobs: s.jobs, perJob: perJob, inTurn: true, client: front.clients(newTrust(t, old[0])), address: "service", retries: 1})
 	rate := f.flow(t)
 	stopWatch := s.watchFinals(t, s.jobs)
 	mark := f.mark()
