@@ -4,7 +4,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Hooks, Options } from "../src/options.js";
-import { startWith, type Metrics, type Report, type Reporter, type Stored } from "../src/reporter.js";
+import type { Metrics, Report, Stored } from "../src/report.js";
+import { startWith, type Reporter } from "../src/reporter.js";
 import { version } from "../src/version.js";
 import type { Request } from "./values.js";
 

@@ -10,7 +10,8 @@
 export type { Environment } from "./environment.js";
 export type { Log, LogLevel } from "./log.js";
 export type { Options } from "./options.js";
+export type { Metrics, Report, Stored } from "./report.js";
 export { start, track } from "./reporter.js";
-export type { Metrics, Report, Reporter, Stored } from "./reporter.js";
+export type { Reporter } from "./reporter.js";
 export type { TrackOptions } from "./track.js";
 export { version } from "./version.js";

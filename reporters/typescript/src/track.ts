@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops that report by themselves. D28.
 
-import type { Metrics, Report } from "./reporter.js";
+import type { Metrics, Report } from "./report.js";
 
 /** How a loop is tracked. Everything may be left out. */
 export interface TrackOptions {

@@ -36,11 +36,13 @@ function send(task: SendTask): void {
       return;
     }
     sender.flush(order.until, () => {
+      if (order.end) {
+        sender.close();
+        signals.end(); // before the program goes on: a signal that comes then is no business of the worker
+      }
       slot.flushed(order.number);
       tell({ op: "flushed", number: order.number });
       if (order.end) {
-        sender.close();
-        signals.end();
         task.port.close();
       }
     });
