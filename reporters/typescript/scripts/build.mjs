@@ -75,10 +75,14 @@ function newest(path) {
 /** Fills a folder beside the old one and then takes its place: programs may be running from there. */
 function replace(folder, fill) {
   const fresh = join(root, `build-${process.pid}`);
-  fill(fresh);
-  writeFileSync(join(fresh, stampFile), "");
-  rmSync(join(root, folder), { recursive: true, force: true });
-  renameSync(fresh, join(root, folder));
+  try {
+    fill(fresh);
+    writeFileSync(join(fresh, stampFile), "");
+    rmSync(join(root, folder), { recursive: true, force: true });
+    renameSync(fresh, join(root, folder));
+  } finally {
+    rmSync(fresh, { recursive: true, force: true }); // what a failed build leaves
+  }
 }
 
 const builds = {
