@@ -35,6 +35,18 @@ func ask(t *testing.T, conn *tls.Conn, token string) heard {
 	return heard{code: resp.StatusCode, retryAfter: resp.Header.Get("Retry-After"), leave: resp.Close}
 }
 
+// idle waits until so many connections wait for a request: a client has its
+// answer a moment before the server is done with it.
+func (r *rig) idle(strangers, known int) {
+	r.t.Helper()
+	c := r.server.door.conns
+	waitFor(r.t, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.strangers.Len() == strangers && c.known.Len() == known
+	})
+}
+
 func wantClosed(t *testing.T, conn *tls.Conn) {
 	t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -55,11 +67,12 @@ func TestConnectionsOfOneCaller(t *testing.T) {
 	t.Run("a pod with too many connections loses the one that waits longest", func(t *testing.T) {
 		r := newRig(t, func(c *Config) { c.Limits.PodConnections = 2 })
 		var conns []*tls.Conn
-		for range 3 {
+		for i := range 3 {
 			conn := r.dial(r.ca.ClientConfig())
 			defer conn.Close()
 			conns = append(conns, conn)
 			wantCode(t, ask(t, conn, "good"), http.StatusOK)
+			r.idle(0, min(i+1, 2))
 		}
 		wantClosed(t, conns[0])
 		wantCode(t, ask(t, conns[1], "good"), http.StatusOK)
@@ -73,6 +86,7 @@ func TestConnectionsOfOneCaller(t *testing.T) {
 		silent := r.dial(r.ca.ClientConfig())
 		defer silent.Close()
 		wantCode(t, ask(t, silent, "forged"), http.StatusUnauthorized)
+		r.idle(1, 1)
 		next := r.dial(r.ca.ClientConfig())
 		defer next.Close()
 		wantClosed(t, silent)
@@ -87,6 +101,7 @@ func TestConnectionsOfOneCaller(t *testing.T) {
 		silent := r.dial(r.ca.ClientConfig())
 		defer silent.Close()
 		wantCode(t, ask(t, silent, "forged"), http.StatusUnauthorized)
+		r.idle(1, 1)
 		next := r.dial(r.ca.ClientConfig())
 		defer next.Close()
 		wantClosed(t, silent)

@@ -39,9 +39,8 @@ func TestLimits(t *testing.T) {
 		waitFor(t, func() bool { return r.do(r.request(http.MethodGet, path, "")).code == http.StatusTooManyRequests })
 		close(r.store.block)
 		wg.Wait()
-		if got := r.do(r.request(http.MethodGet, path, "")); got.code != http.StatusOK {
-			t.Errorf("answer %d when there is room again", got.code)
-		}
+		// The server counts a request a moment longer than its caller waits.
+		waitFor(t, func() bool { return r.do(r.request(http.MethodGet, path, "")).code == http.StatusOK })
 	})
 	t.Run("a header byte by byte ends with the connection", func(t *testing.T) {
 		r := newRig(t, func(c *Config) { c.Limits.HeaderTimeout = 200 * time.Millisecond })
