@@ -20,6 +20,8 @@ type metricList struct {
 	items  []wire.Metric
 	unfit  []string
 	prefix string
+	// within holds the maps that the present one is an entry of.
+	within []uintptr
 }
 
 // add appends a metric, or the entries of a map. D7, D8.
@@ -39,13 +41,15 @@ func (l *metricList) add(name string, value any) {
 }
 
 func (l *metricList) addMap(name string, nested reflect.Value) {
-	if nested.Type().Key().Kind() != reflect.String || !fits(name, 0, wire.MetricNameMaxLength) {
-		l.unfit = append(l.unfit, name) // a map that holds itself ends here
+	// A map that holds itself has no end, and under two keys a limit of depth alone would not save us.
+	holdsItself := slices.Contains(l.within, nested.Pointer())
+	if nested.Type().Key().Kind() != reflect.String || holdsItself || !fits(name, 0, wire.MetricNameMaxLength) {
+		l.unfit = append(l.unfit, name)
 		return
 	}
 	keys := nested.MapKeys()
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
-	inner := metricList{items: l.items, unfit: l.unfit, prefix: name + "/"}
+	inner := metricList{items: l.items, unfit: l.unfit, prefix: name + "/", within: append(slices.Clip(l.within), nested.Pointer())}
 	for _, key := range keys {
 		inner.add(key.String(), nested.MapIndex(key).Interface())
 	}

@@ -220,6 +220,23 @@ func TestGoValues(t *testing.T) {
 	}
 }
 
+func TestMapThatHoldsItselfUnderTwoKeysEnds(t *testing.T) {
+	loop := map[string]any{"loss": 1}
+	loop["a"], loop["b"] = loop, loop
+	twice := map[string]any{"x": 2}
+	c := collect([]Part{Metrics{"loop": loop, "left": twice, "right": twice}})
+	var names []string
+	for _, m := range c.metrics.items {
+		names = append(names, m.Name)
+	}
+	if got, want := strings.Join(names, " "), "left/x loop/loss right/x"; got != want {
+		t.Errorf("sent %s, want %s", got, want)
+	}
+	if got, want := strings.Join(c.metrics.unfit, " "), "loop/a loop/b"; got != want {
+		t.Errorf("left out %s, want %s", got, want)
+	}
+}
+
 func TestMapsAreSorted(t *testing.T) {
 	c := collect([]Part{Metrics{"b": 1, "a": map[string]float64{"y": 2, "x": 1}, "c": true}})
 	var names []string
