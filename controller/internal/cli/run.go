@@ -34,6 +34,7 @@ On a terminal a live bar stands below the output of the command. Elsewhere, and 
 --plain, there is one line for each change, at most one a second. NO_COLOR is respected.
 A program that takes over the whole terminal, such as a pager, needs --plain.
 The TrainJob with its status is kept in a YAML file while the command runs and after.
+It holds the newest report; --history keeps all of them.
 
 Ctrl-C and every other signal go to the command alone, as often as you send them: the
 run ends when the command ends. The exit code is that of the command, 128 plus the
@@ -42,9 +43,10 @@ not be executed, and 125 when the run itself failed.`
 
 func (p *Program) runCommand() *cobra.Command {
 	var (
-		where place
-		name  string
-		plain bool
+		where   place
+		name    string
+		history string
+		plain   bool
 	)
 	c := &cobra.Command{
 		Use:     "run [flags] -- COMMAND [ARGUMENTS...]",
@@ -55,7 +57,7 @@ func (p *Program) runCommand() *cobra.Command {
 			if len(argv) == 0 {
 				return &codedError{code: exitRunFailure, err: fmt.Errorf("no command given: %s run -- COMMAND", p.name())}
 			}
-			code, err := p.run(&where, name, plain, argv)
+			code, err := p.run(&where, name, history, plain, argv)
 			if code == 0 && err == nil {
 				return nil
 			}
@@ -66,6 +68,7 @@ func (p *Program) runCommand() *cobra.Command {
 	c.Flags().SetInterspersed(false)
 	where.addFlags(c)
 	c.Flags().StringVar(&name, "name", "", "name of the TrainJob (default made from the command)")
+	c.Flags().StringVar(&history, "history", "", "file to append every accepted report to, one line of JSON each")
 	c.Flags().BoolVar(&plain, "plain", false, "plain lines in place of the live bar")
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &codedError{code: exitRunFailure, err: fmt.Errorf("%w; see '%s run --help'", err, p.name())}
@@ -75,7 +78,7 @@ func (p *Program) runCommand() *cobra.Command {
 
 // run runs the command under the name given, or under the first free one made
 // from the command.
-func (p *Program) run(where *place, name string, plain bool, argv []string) (code int, err error) {
+func (p *Program) run(where *place, name, history string, plain bool, argv []string) (code int, err error) {
 	chosen := name != ""
 	if !chosen {
 		name = nameFor(argv)
@@ -89,7 +92,7 @@ func (p *Program) run(where *place, name string, plain bool, argv []string) (cod
 			current = withSuffix(name, strconv.Itoa(try))
 		}
 		code, err := localrun.Run(localrun.Config{
-			Job: report.JobKey{Namespace: where.namespace, Name: current}, Path: where.path(current),
+			Job: report.JobKey{Namespace: where.namespace, Name: current}, Path: where.path(current), History: history,
 			Argv: argv, Environ: p.Environ, Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr, Plain: plain,
 			Follow: p.invocation() + " get " + current + where.flagsFor() + " --watch",
 		})

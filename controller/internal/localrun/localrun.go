@@ -37,6 +37,8 @@ type Config struct {
 	Job report.JobKey
 	// Path is the file of the TrainJob.
 	Path string
+	// History is a file that every accepted report is appended to; empty for none.
+	History string
 	// Argv is the command and its arguments; at least one.
 	Argv []string
 	// Environ is the environment that the command gets, apart from what leads
@@ -110,6 +112,7 @@ type run struct {
 	endpoint    *endpoint
 	credentials *credentials
 	view        *view
+	history     *history
 }
 
 func newRun(cfg Config) (*run, error) {
@@ -120,14 +123,23 @@ func newRun(cfg Config) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.endpoint, err = startEndpoint(cfg.Job, identity, r.record, r.view.report, cfg.Clock); err != nil {
+	if r.history, err = openHistory(cfg.History, cfg.Clock, r.view.say); err != nil {
 		return nil, err
+	}
+	if r.endpoint, err = startEndpoint(cfg.Job, identity, r.record, r.accepted, cfg.Clock); err != nil {
+		return nil, errors.Join(err, r.history.close())
 	}
 	r.credentials, err = newCredentials(r.endpoint.ca, identity, cfg.Clock, func(err error) { r.view.say(err.Error()) })
 	if err != nil {
-		return nil, errors.Join(err, r.endpoint.stop())
+		return nil, errors.Join(err, r.endpoint.stop(), r.history.close())
 	}
 	return r, nil
+}
+
+// accepted is told of every report that was accepted.
+func (r *run) accepted(rep report.Report) {
+	r.history.add(rep)
+	r.view.report(rep)
 }
 
 func newTrainJob(cfg Config) *trainer.TrainJob {
@@ -181,7 +193,7 @@ func (r *run) run() (int, error) {
 
 // close ends the report flow; what was accepted is in the file afterwards.
 func (r *run) close() error {
-	return errors.Join(r.endpoint.stop(), r.credentials.close())
+	return errors.Join(r.endpoint.stop(), r.credentials.close(), r.history.close())
 }
 
 // summarise says in a few lines how the run ended and where to find the rest.
