@@ -22,7 +22,7 @@ func run() int {
 	root := flag.String("root", ".", "root of the repository")
 	languages := flag.String("language", "", "languages, separated by commas; all when empty")
 	cases := flag.String("case", "", "beginnings of the ids of cases, separated by commas; all when empty")
-	parallel := flag.Int("parallel", 4, "cases at the same time")
+	parallel := flag.Int("parallel", 3, "cases at the same time")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

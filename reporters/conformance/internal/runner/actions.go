@@ -47,15 +47,20 @@ func (p *play) next(arguments json.RawMessage) error {
 	}
 	requests := p.server.Requests()
 	got := requests[p.cursor]
-	var before *endpoint.Request
+	at := moment{asked: p.asked}
 	if p.cursor > 0 {
-		before = &requests[p.cursor-1]
+		at.before = &requests[p.cursor-1]
+		var end time.Time
+		if p.cursor > 1 {
+			end = requests[p.cursor-2].End
+		}
+		at.begun = begun(*at.before, end)
 	}
 	p.cursor++
-	if err := want.check(got, before, p.asked); err != nil {
+	if err := want.check(got, at); err != nil {
 		return fmt.Errorf("request %d: %w", p.cursor, err)
 	}
-	if err := checkWire(got, before, p.language.Name); err != nil {
+	if err := checkWire(got, at.before, p.language.Name); err != nil {
 		return fmt.Errorf("request %d: %w (D19)", p.cursor, err)
 	}
 	return nil
@@ -84,7 +89,7 @@ func (p *play) skip(arguments json.RawMessage) error {
 		}
 		got := p.server.Requests()[p.cursor]
 		p.cursor++
-		if last = want.Until.check(got, nil, p.asked); last == nil {
+		if last = want.Until.check(got, moment{asked: p.asked}); last == nil {
 			return nil
 		}
 	}

@@ -38,7 +38,14 @@ type wanted struct {
 // gap is the time since the request before.
 type gap struct {
 	bounds
-	From string `json:"from"` // start or end of the request before
+	From string `json:"from"` // start or end of the attempt before
+}
+
+// moment is what is known when a request is compared.
+type moment struct {
+	before *endpoint.Request // nil for the first request
+	begun  time.Time         // when the attempt before can have begun at the earliest
+	asked  time.Time         // when the last request to the executor began
 }
 
 type wireMetric struct {
@@ -53,7 +60,8 @@ type wireReport struct {
 	Time     *string      `json:"lastUpdatedTime"`
 }
 
-func (w wanted) check(got endpoint.Request, before *endpoint.Request, asked time.Time) error {
+func (w wanted) check(got endpoint.Request, at moment) error {
+	before := at.before
 	method := w.Method
 	if method == "" {
 		method = http.MethodPost
@@ -63,7 +71,7 @@ func (w wanted) check(got endpoint.Request, before *endpoint.Request, asked time
 	}
 	problems := []error{
 		w.checkHeaders(got),
-		w.checkTimes(got, before, asked),
+		w.checkTimes(got, at),
 		w.Body.number("the size of the body is", float64(len(got.Body))),
 	}
 	if method == http.MethodPost {
@@ -87,25 +95,50 @@ func (w wanted) checkHeaders(got endpoint.Request) error {
 	return nil
 }
 
-func (w wanted) checkTimes(got endpoint.Request, before *endpoint.Request, asked time.Time) error {
+func (w wanted) checkTimes(got endpoint.Request, at moment) error {
+	before := at.before
 	var problems []error
 	if w.Soon > 0 {
-		problems = append(problems, bounds{AtMost: w.Soon}.check("seconds until the request came:", got.Start.Sub(asked)))
+		problems = append(problems, bounds{AtMost: w.Soon}.check("seconds until the request came:", got.Start.Sub(at.asked)))
 	}
 	if before == nil {
 		return errors.Join(problems...)
 	}
 	if w.Gap != nil {
-		from := before.Began // the interval counts from the start of the attempt, connecting included
-		if w.Gap.From == "end" {
-			from = before.End
-		}
-		problems = append(problems, w.Gap.check("seconds since the request before:", got.Start.Sub(from)))
+		problems = append(problems, w.Gap.checkTime(got, at))
 	}
 	if same := got.Connection == before.Connection; w.Connection != "" && same != (w.Connection == "same") {
 		problems = append(problems, fmt.Errorf("the connection is %d, the one before was %d, want it %s", got.Connection, before.Connection, w.Connection))
 	}
 	return errors.Join(problems...)
+}
+
+// checkTime takes each limit from the side that does not blame a reporter for a slow machine: an attempt begins before
+// its connection is seen here, and not before the report in it was made.
+func (g gap) checkTime(got endpoint.Request, at moment) error {
+	what, first, last := "seconds since the request before:", at.begun, at.before.Began
+	if g.From == "end" {
+		first, last = at.before.End, at.before.End
+	}
+	return errors.Join(
+		bounds{AtLeast: g.AtLeast}.check(what, got.Start.Sub(first)),
+		bounds{AtMost: g.AtMost}.check(what, got.Start.Sub(last)),
+	)
+}
+
+// begun is when the attempt behind a request can have begun at the earliest: when its report was made, and after the
+// attempt before it, whose end is zero when there was none.
+func begun(got endpoint.Request, endBefore time.Time) time.Time {
+	var body struct {
+		Status struct {
+			Time time.Time `json:"lastUpdatedTime"`
+		} `json:"trainerStatus"`
+	}
+	_ = json.Unmarshal(got.Body, &body) // what is wrong with it is said elsewhere
+	if made := body.Status.Time; made.After(endBefore) {
+		return made
+	}
+	return endBefore
 }
 
 func (w wanted) checkReport(got endpoint.Request) error {

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/milepost-dev/milepost/reporters/conformance/internal/endpoint"
 	"github.com/milepost-dev/milepost/reporters/conformance/internal/vectors"
 )
 
@@ -33,6 +35,18 @@ const strangers = `{
 		{"create": {}},
 		{"report": {"step": 1, "totalSteps": 10}},
 		{"quiet": {"for": 0.2}}
+	]
+}`
+
+// paced is a case in which the second report has to wait, which the executor of these tests never does.
+const paced = `{
+	"id": "x/y/z", "title": "an interval", "duties": ["D12"],
+	"steps": [
+		{"create": {}},
+		{"report": {"step": 1, "totalSteps": 10}},
+		{"next": {"progress": 10}},
+		{"report": {"step": 2, "totalSteps": 10}},
+		{"next": {"progress": 20, "gap": {"from": "start", "atLeast": 20}}}
 	]
 }`
 
@@ -70,6 +84,7 @@ func TestRunnerFindsFaults(t *testing.T) {
 		t.Run(fault, func(t *testing.T) { checkFault(t, twoReports, fault, want) })
 	}
 	t.Run("trusts everyone", func(t *testing.T) { checkFault(t, strangers, "trusts everyone", "should not") })
+	t.Run("does not wait", func(t *testing.T) { checkFault(t, paced, "", "want at least 20") })
 	t.Run("trusts those it should", func(t *testing.T) { checkFault(t, strangers, "", "") })
 }
 
@@ -89,6 +104,38 @@ func checkFault(t *testing.T, text, fault, want string) {
 		t.Error("the fault went unnoticed")
 	case want != "" && !strings.Contains(err.Error(), want):
 		t.Errorf("got %v, want it to say %q", err, want)
+	}
+}
+
+func TestGapBlamesNoReporterForASlowMachine(t *testing.T) {
+	made := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	after := func(seconds float64) time.Time { return made.Add(time.Duration(seconds * float64(time.Second))) }
+	report := endpoint.Request{Body: []byte(`{"trainerStatus":{"lastUpdatedTime":"2026-01-02T03:04:05.000000Z"}}`)}
+	for name, tc := range map[string]struct {
+		gap                   gap
+		end, seen, done, next float64 // end of the attempt before that, then what was seen
+		want                  string
+	}{
+		"slow to connect, and then in time": {gap: gap{From: "start"}, seen: 0.7, next: 1, want: ""},
+		"too early":                         {gap: gap{From: "start"}, seen: 0.1, next: 0.8, want: "want at least"},
+		"too late":                          {gap: gap{From: "start"}, seen: 0.1, next: 3.2, want: "want at most"},
+		"tried again too early":             {gap: gap{From: "start"}, end: 0.5, seen: 0.6, next: 1.2, want: "want at least"},
+		"late, but so was its start":        {gap: gap{From: "start"}, seen: 2, next: 3.2, want: ""},
+		"too early after the end":           {gap: gap{From: "end"}, seen: 0.1, done: 1, next: 1.5, want: "want at least"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := report
+			before.Began, before.End = after(tc.seen), after(tc.done)
+			var end time.Time
+			if tc.end > 0 {
+				end = after(tc.end)
+			}
+			tc.gap.AtLeast, tc.gap.AtMost = 0.9, 3
+			err := tc.gap.checkTime(endpoint.Request{Start: after(tc.next)}, moment{before: &before, begun: begun(before, end)})
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
 	}
 }
 
