@@ -44,7 +44,6 @@ class TrainJob(SDKTrainJob):
 class TrainerClient(SDKClient):
     """The SDK's client. TrainJobs that it returns have the field `trainer_status`."""
 
-    @functools.wraps(SDKClient.__init__)  # type: ignore[misc]  # a type that mypy does not know
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         if FIELD not in {field.name for field in fields(SDKTrainJob)}:
@@ -67,6 +66,9 @@ class TrainerClient(SDKClient):
             callbacks: Optional[list[Callable[[Any], None]]] = None,
         ) -> TrainJob:
             """As in the SDK, with the field."""
+
+
+functools.update_wrapper(TrainerClient.__init__, SDKClient.__init__)  # it takes what the SDK's takes
 
 
 def extend(backend: Any) -> None:
