@@ -60,6 +60,8 @@ type memory struct {
 	err     error
 	panics  bool
 	block   chan struct{}
+	// hold keeps readers until it is closed, whether or not they still wait.
+	hold chan struct{}
 }
 
 func (m *memory) Submit(ctx context.Context, _ report.Sender, rep report.Report) (report.Outcome, error) {
@@ -84,6 +86,9 @@ func (m *memory) Submit(ctx context.Context, _ report.Sender, rep report.Report)
 }
 
 func (m *memory) Newest(context.Context, report.Sender) (*report.Report, error) {
+	if m.hold != nil {
+		<-m.hold
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.newest, m.err
