@@ -31,21 +31,21 @@ const (
 
 // Main runs the tests of a suite: it brings the cluster up, loads the images, and runs the test
 // binary once more from where the cluster can be reached. Call it from TestMain.
-func Main(m *testing.M) {
+func Main(m *testing.M, preparations ...Preparation) {
 	if Inside() {
 		os.Exit(m.Run())
 	}
-	code, err := enterSuite()
+	code, err := enterSuite(preparations)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "testbed: %v\n", err)
 	}
 	os.Exit(code)
 }
 
-func enterSuite() (int, error) {
+func enterSuite(preparations []Preparation) (int, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return Enter(ctx, os.Stderr, DefaultImages(), Helm3, Helm4)
+	return enter(ctx, os.Stderr, DefaultImages(), preparations, []Helm{Helm3, Helm4})
 }
 
 // Inside tells whether this process can reach the cluster: Enter has started it.
@@ -55,6 +55,10 @@ func Inside() bool { return os.Getenv(insideVariable) != "" }
 // cluster can be reached, with kubectl and the given versions of Helm on its PATH. It returns the
 // exit code of that run. What takes long is told to progress.
 func Enter(ctx context.Context, progress io.Writer, images Images, helms ...Helm) (int, error) {
+	return enter(ctx, progress, images, nil, helms)
+}
+
+func enter(ctx context.Context, progress io.Writer, images Images, preparations []Preparation, helms []Helm) (int, error) {
 	cluster, err := infra.New(progress)
 	if err != nil {
 		return 1, err
@@ -70,6 +74,10 @@ func Enter(ctx context.Context, progress io.Writer, images Images, helms ...Helm
 	if err != nil {
 		return 1, err
 	}
+	variables, err := prepare(ctx, cluster, progress, preparations)
+	if err != nil {
+		return 1, err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return 1, fmt.Errorf("finding this program: %w", err)
@@ -79,6 +87,7 @@ func Enter(ctx context.Context, progress io.Writer, images Images, helms ...Helm
 	command := cluster.Command(context.WithoutCancel(ctx), self, os.Args[1:]...)
 	command.Env = append(command.Env, insideVariable+"=1", logsVariable+"="+cluster.Logs(), managerVariable+"="+manager,
 		"PATH="+tools+string(os.PathListSeparator)+pathOf(command.Env))
+	command.Env = append(command.Env, variables...)
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err = command.Run()
 	if exit := (&exec.ExitError{}); errors.As(err, &exit) {

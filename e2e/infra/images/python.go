@@ -20,10 +20,12 @@ import (
 // The Debian release of the base and the Python it ships. Wheels are chosen
 // for that Python, whichever one this machine has.
 const (
-	release      = "bookworm"
-	python       = "3.11"
-	sitePackages = "/usr/local/lib/python" + python + "/dist-packages"
+	release = "bookworm"
+	python  = "3.11"
 )
+
+// SitePackages is where Python finds packages in the image, files of the kind .pth included.
+const SitePackages = "/usr/local/lib/python" + python + "/dist-packages"
 
 // Folder is a folder of this machine that goes into an image.
 type Folder struct {
@@ -34,8 +36,7 @@ type Folder struct {
 }
 
 // Python describes an image with Debian's Python, wheels and own code. Its
-// command is python3, its user has no privileges and its working folder is the
-// first of Folders.
+// command is python3 and its user has no privileges.
 type Python struct {
 	// Reference names the image.
 	Reference string
@@ -43,6 +44,8 @@ type Python struct {
 	Requirements string
 	// Folders are added in order.
 	Folders []Folder
+	// WorkingDir is where programs start, the target of the first of Folders if empty.
+	WorkingDir string
 	// Output receives progress for people.
 	Output io.Writer
 }
@@ -64,7 +67,10 @@ func (s Store) Python(ctx context.Context, p Python) (string, error) {
 			"PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1",
 		},
 	}
-	if len(p.Folders) > 0 {
+	switch {
+	case p.WorkingDir != "":
+		config.WorkingDir = p.WorkingDir
+	case len(p.Folders) > 0:
 		config.WorkingDir = p.Folders[0].Target
 	}
 	return s.archive(p.Reference, k.String(), func() (v1.Image, error) {
@@ -77,7 +83,7 @@ func (s Store) Python(ctx context.Context, p Python) (string, error) {
 }
 
 func (s Store) pythonLayers(ctx context.Context, p Python) ([]v1.Layer, key, error) {
-	k := newKey("python", p.Reference)
+	k := newKey("python", p.Reference, p.WorkingDir)
 	base, err := s.layer(ctx, k, "debian-python-"+release+"-"+runtime.GOARCH, p.Output, time.Minute, debian)
 	if err != nil {
 		return nil, k, err
@@ -155,7 +161,7 @@ func installWheels(ctx context.Context, requirements, dir, file string) error {
 	if !known {
 		return fmt.Errorf("no wheels are known for %s", runtime.GOARCH)
 	}
-	target := filepath.Join(dir, sitePackages)
+	target := filepath.Join(dir, SitePackages)
 	err := quietly(ctx, "python3", "-m", "pip", "install", "--disable-pip-version-check", "--no-compile",
 		"--target="+target, "--only-binary=:all:", "--implementation=cp", "--python-version="+python,
 		"--platform=manylinux_2_28_"+machine, "--platform=manylinux2014_"+machine, "--requirement="+requirements)
@@ -163,7 +169,7 @@ func installWheels(ctx context.Context, requirements, dir, file string) error {
 		return err
 	}
 	// Scripts name this machine's Python in their first line.
-	return packFolder(ctx, dir, file, "."+sitePackages+"/bin")
+	return packFolder(ctx, dir, file, "."+SitePackages+"/bin")
 }
 
 // packFolder writes a folder as a layer with fixed times and order.
