@@ -57,7 +57,7 @@ func compareAnswers(t *testing.T, theirs, ours server, tc apiCase) {
 	}
 }
 
-// testState covers the one field that their CRD does not have.
+// testState covers the fields that their CRD does not have.
 func testState(t *testing.T, ours server) {
 	for _, state := range []trainer.TrainJobState{
 		trainer.TrainJobStateCreated, trainer.TrainJobStateRunning, trainer.TrainJobStateSuspended,
@@ -70,6 +70,18 @@ func testState(t *testing.T, ours server) {
 			}
 		})
 	}
+	t.Run("a fraction of a second is stored", func(t *testing.T) {
+		got := ours.run(t, apiCase{create: job(""), status: "status: {lastUpdatedNanos: 999999999}"})
+		if stored, _, _ := unstructured.NestedInt64(got.Object, "status", "lastUpdatedNanos"); stored != 999999999 {
+			t.Errorf("stored fraction = %d (%s)", stored, got.Error)
+		}
+	})
+	t.Run("a whole second is no fraction", func(t *testing.T) {
+		got := ours.run(t, apiCase{create: job(""), status: "status: {lastUpdatedNanos: 1000000000}"})
+		if want := `status.lastUpdatedNanos: Invalid value`; !strings.Contains(got.Error, want) {
+			t.Errorf("error = %q, want one that contains %q", got.Error, want)
+		}
+	})
 	t.Run("another word is refused", func(t *testing.T) {
 		got := ours.run(t, apiCase{create: job(""), status: "status: {state: Restarting}"})
 		if want := `status.state: Unsupported value: "Restarting"`; !strings.Contains(got.Error, want) {

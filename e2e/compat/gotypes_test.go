@@ -34,7 +34,7 @@ var apiPackages = map[string]struct{ theirs, ours string }{
 }
 
 // goAdditions are fields that only our structs have.
-var goAdditions = []string{"TrainJobStatus.State", "ControllerMetrics.Auth"}
+var goAdditions = []string{"TrainJobStatus.State", "TrainJobStatus.LastUpdatedNanos", "ControllerMetrics.Auth"}
 
 func TestOurGoTypesHaveTheSameNames(t *testing.T) {
 	for name, dirs := range apiPackages {

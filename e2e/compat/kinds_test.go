@@ -30,9 +30,9 @@ var kinds = map[string]func() any{
 }
 
 // ourAdditions are the fields that Milepost adds, by kind.
-var ourAdditions = map[string]string{
-	"TrainJob":      ".status.state",
-	"Configuration": ".metrics.auth",
+var ourAdditions = map[string][]string{
+	"TrainJob":      {".status.lastUpdatedNanos", ".status.state"},
+	"Configuration": {".metrics.auth"},
 }
 
 // newerKubernetes are fields that Kubernetes types have gained between the version Kubeflow
@@ -65,7 +65,7 @@ func fill(object any, seed int64, full bool) {
 		return []any{
 			func(status *trainer.TrainJobStatus, c randfill.Continue) {
 				c.FillNoCustom(status)
-				status.State = ""
+				status.State, status.LastUpdatedNanos = "", nil
 			},
 			func(metrics *configapi.ControllerMetrics, c randfill.Continue) {
 				c.FillNoCustom(metrics)

@@ -101,7 +101,7 @@ func (e *entry) supersedes(from report.Sender, rep report.Report) bool {
 	if e.version == 0 || !e.newest.Final() || rep.Final() || from.PodCreated.After(e.accepted) {
 		return false
 	}
-	return !rep.OrderTime().After(e.newest.OrderTime())
+	return !rep.After(e.newest)
 }
 
 // stored tells whether this very report is stored, as when an answer was lost

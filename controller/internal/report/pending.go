@@ -45,8 +45,8 @@ func (k Kept) Newer(from Sender, r Report) bool {
 	if !from.PodCreated.IsZero() && !k.WrittenTime.IsZero() && from.PodCreated.After(k.WrittenTime) {
 		return false
 	}
-	if k.Report.Final() && !r.Final() && !r.LastUpdatedTime.After(k.Report.LastUpdatedTime) {
+	if k.Report.Final() && !r.Final() && !r.After(*k.Report) {
 		return true
 	}
-	return k.Report.LastUpdatedTime.After(r.LastUpdatedTime)
+	return k.Report.After(r)
 }

@@ -46,8 +46,7 @@ type Report struct {
 	// LastUpdatedTime is in UTC and whole seconds.
 	LastUpdatedTime time.Time
 	// SentTime is LastUpdatedTime before its fraction was dropped. It orders two
-	// reports of one pod within a second and is not stored. Zero means that only
-	// LastUpdatedTime is known.
+	// reports of one second. Zero means that only LastUpdatedTime is known.
 	SentTime time.Time
 }
 
@@ -64,9 +63,21 @@ func (r Report) OrderTime() time.Time {
 	return r.SentTime
 }
 
-// Equal tells whether both reports would be stored as the same value.
+// After tells whether the report was made after another one. Where only the
+// second of one of them is known, both count by their seconds.
+func (r Report) After(o Report) bool {
+	if r.SentTime.IsZero() || o.SentTime.IsZero() {
+		return r.LastUpdatedTime.After(o.LastUpdatedTime)
+	}
+	return r.SentTime.After(o.SentTime)
+}
+
+// Equal tells whether both reports would be stored as the same value. Two that
+// differ in the fraction of their second would not: a later one in between has to
+// be told from both.
 func (r Report) Equal(o Report) bool {
-	return equalInt(r.ProgressPercentage, o.ProgressPercentage) &&
+	return r.SentTime.Equal(o.SentTime) &&
+		equalInt(r.ProgressPercentage, o.ProgressPercentage) &&
 		equalInt(r.EstimatedRemainingSeconds, o.EstimatedRemainingSeconds) &&
 		r.LastUpdatedTime.Equal(o.LastUpdatedTime) &&
 		slices.Equal(r.Metrics, o.Metrics)

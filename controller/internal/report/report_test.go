@@ -14,6 +14,13 @@ func at(seconds int, progress int32) Report {
 	return Report{ProgressPercentage: &progress, LastUpdatedTime: start.Add(time.Duration(seconds) * time.Second)}
 }
 
+// sent is a report of the first second, so many milliseconds into it.
+func sent(ms int, progress int32) Report {
+	r := at(0, progress)
+	r.SentTime = start.Add(time.Duration(ms) * time.Millisecond)
+	return r
+}
+
 func TestEqualIsWhatWouldBeStored(t *testing.T) {
 	base := at(0, 1)
 	base.Metrics = []Metric{{Name: "a", Value: "1"}}
@@ -27,7 +34,7 @@ func TestEqualIsWhatWouldBeStored(t *testing.T) {
 		want  bool
 	}{
 		"the same":                          {other: change(func(r *Report) { r.ProgressPercentage = new(int32(1)) }), want: true},
-		"another fraction of the second":    {other: change(func(r *Report) { r.SentTime = start.Add(time.Millisecond) }), want: true},
+		"another fraction of the second":    {other: change(func(r *Report) { r.SentTime = start.Add(time.Millisecond) })},
 		"another zone":                      {other: change(func(r *Report) { r.LastUpdatedTime = r.LastUpdatedTime.In(time.FixedZone("", 3600)) }), want: true},
 		"no metrics and an empty list":      {other: change(func(r *Report) { r.Metrics = nil })},
 		"another progress":                  {other: change(func(r *Report) { r.ProgressPercentage = new(int32(2)) })},
@@ -59,6 +66,13 @@ func TestWhatIsKeptMayBeNewer(t *testing.T) {
 		"one of the same second is kept":           {kept: kept(at(1, 1)), rep: at(1, 2)},
 		"a newer one is kept":                      {kept: kept(at(2, 1)), rep: at(1, 2), want: true},
 		"a final one of the same second is kept":   {kept: kept(at(1, 100)), rep: at(1, 99), want: true},
+		"an older one of the same second is kept":  {kept: kept(sent(100, 1)), rep: sent(200, 2)},
+		"a newer one of the same second is kept":   {kept: kept(sent(200, 1)), rep: sent(100, 2), want: true},
+		"a newer final one of the same second":     {kept: kept(sent(200, 100)), rep: sent(100, 100), want: true},
+		"training went on within the second":       {kept: kept(sent(100, 100)), rep: sent(200, 5)},
+		"a final one of the same time is kept":     {kept: kept(sent(100, 100)), rep: sent(100, 5), want: true},
+		"the fraction of a final one is not known": {kept: kept(at(0, 100)), rep: sent(200, 5), want: true},
+		"the fraction of one is not known":         {kept: kept(at(0, 1)), rep: sent(200, 5)},
 		"both are final":                           {kept: kept(at(1, 100)), rep: at(1, 100)},
 		"training went on after the final one":     {kept: kept(at(1, 100)), rep: at(2, 5)},
 		"the pod is older than what is kept":       {kept: kept(at(2, 1)), from: Sender{PodCreated: start}, rep: at(1, 2), want: true},

@@ -89,7 +89,8 @@ type patchMetadata struct {
 }
 
 type patchStatus struct {
-	TrainerStatus patchTrainerStatus `json:"trainerStatus"`
+	TrainerStatus    patchTrainerStatus `json:"trainerStatus"`
+	LastUpdatedNanos *int32             `json:"lastUpdatedNanos"`
 }
 
 type patchTrainerStatus struct {
@@ -109,13 +110,24 @@ func newPatch(kept report.Kept, rep report.Report) ([]byte, error) {
 	}
 	return json.Marshal(patchBody{
 		Metadata: patchMetadata{UID: kept.JobUID, ResourceVersion: kept.Version},
-		Status: patchStatus{TrainerStatus: patchTrainerStatus{
-			ProgressPercentage:        rep.ProgressPercentage,
-			EstimatedRemainingSeconds: rep.EstimatedRemainingSeconds,
-			Metrics:                   metrics,
-			LastUpdatedTime:           metav1.NewTime(rep.LastUpdatedTime),
-		}},
+		Status: patchStatus{
+			TrainerStatus: patchTrainerStatus{
+				ProgressPercentage:        rep.ProgressPercentage,
+				EstimatedRemainingSeconds: rep.EstimatedRemainingSeconds,
+				Metrics:                   metrics,
+				LastUpdatedTime:           metav1.NewTime(rep.LastUpdatedTime),
+			},
+			LastUpdatedNanos: nanos(rep),
+		},
 	})
+}
+
+// nanos is the fraction that LastUpdatedTime lacks; nil when it is not known.
+func nanos(rep report.Report) *int32 {
+	if rep.SentTime.IsZero() {
+		return nil
+	}
+	return new(int32(rep.SentTime.Nanosecond())) //nolint:gosec // below 1e9
 }
 
 // patch stores the report and returns the new version of the job.

@@ -184,6 +184,9 @@ func toKept(obj *trainer.TrainJob) report.Kept {
 		EstimatedRemainingSeconds: status.EstimatedRemainingSeconds,
 		LastUpdatedTime:           status.LastUpdatedTime.UTC(),
 	}
+	if fraction := obj.Status.LastUpdatedNanos; fraction != nil {
+		rep.SentTime = rep.LastUpdatedTime.Add(time.Duration(*fraction))
+	}
 	if len(status.Metrics) > 0 {
 		rep.Metrics = make([]report.Metric, len(status.Metrics))
 		for i, m := range status.Metrics {

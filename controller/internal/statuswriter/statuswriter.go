@@ -4,8 +4,9 @@
 //
 // It owns the pace, the decision whether a report still needs to be stored, and
 // what happens when the API server does not take it. Target of the cluster is
-// status.trainerStatus of the TrainJob, under the field owner trainer-status;
-// nothing else writes that field, and this package writes nothing else. It does
+// status.trainerStatus of the TrainJob with the fraction of its second beside it,
+// under the field owner trainer-status; nothing else writes these fields, and this
+// package writes nothing else. It does
 // not own which report is the newest of its job or which job comes first: that
 // is the Source (latest).
 //

@@ -234,6 +234,7 @@ func TestTrainJobChanged(t *testing.T) {
 		want bool
 	}{
 		"a report":                    {func(j *trainer.TrainJob) { *j.Status.TrainerStatus.ProgressPercentage = 2 }, false},
+		"a report of that second":     {func(j *trainer.TrainJob) { j.Status.LastUpdatedNanos = new(int32(1)) }, false},
 		"the first report":            {func(j *trainer.TrainJob) { j.Status.TrainerStatus = nil }, false},
 		"bookkeeping of the server":   {func(j *trainer.TrainJob) { j.ResourceVersion = "9"; j.ManagedFields = []metav1.ManagedFieldsEntry{{}} }, false},
 		"nothing":                     {func(*trainer.TrainJob) {}, false},

@@ -16,8 +16,8 @@ import (
 )
 
 // trainJobChanged lets through what can lead to work. A report changes
-// status.trainerStatus, and reports come in every few seconds from every job, so
-// that field alone never wakes the reconciler.
+// status.trainerStatus and status.lastUpdatedNanos, and reports come in every few
+// seconds from every job, so these fields alone never wake the reconciler.
 func trainJobChanged() predicate.TypedPredicate[*trainer.TrainJob] {
 	return predicate.TypedFuncs[*trainer.TrainJob]{
 		UpdateFunc: func(e event.TypedUpdateEvent[*trainer.TrainJob]) bool {

@@ -64,6 +64,6 @@ func statusPatch(stored, wanted *trainer.TrainJob) ([]byte, error) {
 // withoutReport is the part of the status that this package owns.
 func withoutReport(status *trainer.TrainJobStatus) *trainer.TrainJobStatus {
 	own := *status
-	own.TrainerStatus = nil
+	own.TrainerStatus, own.LastUpdatedNanos = nil, nil
 	return &own
 }

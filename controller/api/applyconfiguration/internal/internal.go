@@ -481,6 +481,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: associative
           keys:
           - name
+    - name: lastUpdatedNanos
+      type:
+        scalar: numeric
     - name: state
       type:
         namedType: com.github.milepost-dev.milepost.controller.api.trainer.v1alpha1.TrainJobState

@@ -5,9 +5,9 @@
 //
 // It owns the field names, defaults, limits and CEL rules of these kinds; the CRDs are
 // generated from it. It does not own behaviour: nothing here reads a cluster or decides a
-// status. The wire form is that of Kubeflow Trainer v2.3 plus the optional field
-// status.state, and Go type and field names are the same, so that code written for one
-// compiles against the other.
+// status. The wire form is that of Kubeflow Trainer v2.3 plus the optional fields
+// status.state and status.lastUpdatedNanos, and Go type and field names are the same, so
+// that code written for one compiles against the other.
 //
 // +kubebuilder:object:generate=true
 // +kubebuilder:ac:generate=true

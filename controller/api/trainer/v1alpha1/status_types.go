@@ -56,6 +56,14 @@ type TrainJobStatus struct {
 	// +optional
 	TrainerStatus *TrainerStatus `json:"trainerStatus,omitempty"`
 
+	// lastUpdatedNanos is the fraction of a second, in nanoseconds from 0 to 999999999, that
+	// trainerStatus.lastUpdatedTime lacks. It orders reports of the same second. Only the status
+	// endpoint writes it, together with trainerStatus.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=999999999
+	// +optional
+	LastUpdatedNanos *int32 `json:"lastUpdatedNanos,omitempty"`
+
 	// state says in one word what the job is doing now. Created: accepted, its training pods are
 	// not all up yet. Running: all of them have come up and the training goes on. Suspended:
 	// spec.suspend holds it back. Blocked: objects it is made of could not be created, see its

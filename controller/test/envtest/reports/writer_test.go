@@ -47,10 +47,11 @@ func (r *lateReader) freeze(ctx context.Context, key types.NamespacedName) {
 	r.objects[key] = &job
 }
 
+// at is a report of some second, 7 ns into it.
 func at(seconds int, progress int32, metrics ...report.Metric) report.Report {
+	sent := time.Date(2026, 6, 12, 3, 0, seconds, 7, time.UTC)
 	return report.Report{
-		ProgressPercentage: &progress, Metrics: metrics,
-		LastUpdatedTime: time.Date(2026, 6, 12, 3, 0, seconds, 0, time.UTC),
+		ProgressPercentage: &progress, Metrics: metrics, SentTime: sent, LastUpdatedTime: sent.Truncate(time.Second),
 	}
 }
 
@@ -81,6 +82,18 @@ var _ = Describe("Writing a report", func() {
 		return target.Store(ctx, job, kept, rep)
 	}
 
+	It("keeps the order of two reports of a second", func(ctx SpecContext) {
+		newer := at(0, 100)
+		newer.SentTime = newer.SentTime.Add(time.Nanosecond)
+		Expect(store(ctx, newer)).To(Succeed())
+		other, err := statuswriter.NewCluster(apiServer, cluster.Config, nil)
+		Expect(err).NotTo(HaveOccurred())
+		kept, err := other.Load(ctx, job)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(kept.Report.Equal(newer)).To(BeTrue())
+		Expect(kept.Newer(report.Sender{}, at(0, 100))).To(BeTrue())
+	})
+
 	It("replaces the one before and clears what it leaves out", func(ctx SpecContext) {
 		first := at(0, 40, report.Metric{Name: "a", Value: "1"}, report.Metric{Name: "a", Value: "2"})
 		first.EstimatedRemainingSeconds = new(int32(7))
@@ -96,7 +109,7 @@ var _ = Describe("Writing a report", func() {
 		Expect(*status).To(Equal(trainer.TrainerStatus{LastUpdatedTime: metav1.NewTime(second.LastUpdatedTime.Local())}))
 	})
 
-	It("owns trainerStatus and nothing else, and leaves the fields of others", func(ctx SpecContext) {
+	It("owns trainerStatus with its fraction of a second and nothing else, and leaves the fields of others", func(ctx SpecContext) {
 		condition := `{"status":{"state":"Running","conditions":[{"type":"Suspended","status":"False","reason":"Resumed","message":"m","lastTransitionTime":"2026-06-12T03:00:00Z"}]}}`
 		Expect(apiServer.Status().Patch(ctx, set.TrainJob, client.RawPatch(types.MergePatchType, []byte(condition)), client.FieldOwner("trainer"))).To(Succeed())
 		Expect(store(ctx, at(0, 40))).To(Succeed())
@@ -112,7 +125,7 @@ var _ = Describe("Writing a report", func() {
 				Expect(entry.Subresource).To(Equal("status"))
 			}
 		}
-		Expect(owned).To(ConsistOf(MatchJSON(`{"f:status":{"f:trainerStatus":{".":{},"f:lastUpdatedTime":{},"f:progressPercentage":{}}}}`)))
+		Expect(owned).To(ConsistOf(MatchJSON(`{"f:status":{"f:lastUpdatedNanos":{},"f:trainerStatus":{".":{},"f:lastUpdatedTime":{},"f:progressPercentage":{}}}}`)))
 	})
 
 	It("fails on a version that is no longer the present one, and then knows the present one though the cache stands still", func(ctx SpecContext) {

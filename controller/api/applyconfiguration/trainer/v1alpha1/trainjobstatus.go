@@ -23,6 +23,10 @@ type TrainJobStatusApplyConfiguration struct {
 	// the first report and stays when the job ends. Only the status endpoint writes it, and
 	// only where the feature gate TrainJobStatus is on.
 	TrainerStatus *TrainerStatusApplyConfiguration `json:"trainerStatus,omitempty"`
+	// lastUpdatedNanos is the fraction of a second, in nanoseconds from 0 to 999999999, that
+	// trainerStatus.lastUpdatedTime lacks. It orders reports of the same second. Only the status
+	// endpoint writes it, together with trainerStatus.
+	LastUpdatedNanos *int32 `json:"lastUpdatedNanos,omitempty"`
 	// state says in one word what the job is doing now. Created: accepted, its training pods are
 	// not all up yet. Running: all of them have come up and the training goes on. Suspended:
 	// spec.suspend holds it back. Blocked: objects it is made of could not be created, see its
@@ -69,6 +73,14 @@ func (b *TrainJobStatusApplyConfiguration) WithJobsStatus(values ...*JobStatusAp
 // If called multiple times, the TrainerStatus field is set to the value of the last call.
 func (b *TrainJobStatusApplyConfiguration) WithTrainerStatus(value *TrainerStatusApplyConfiguration) *TrainJobStatusApplyConfiguration {
 	b.TrainerStatus = value
+	return b
+}
+
+// WithLastUpdatedNanos sets the LastUpdatedNanos field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LastUpdatedNanos field is set to the value of the last call.
+func (b *TrainJobStatusApplyConfiguration) WithLastUpdatedNanos(value int32) *TrainJobStatusApplyConfiguration {
+	b.LastUpdatedNanos = &value
 	return b
 }
 
