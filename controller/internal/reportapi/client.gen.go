@@ -105,7 +105,8 @@ type ClientInterface interface {
 	// The `Content-Type` of the request is ignored. The body is JSON, at most 64 KiB, and must not be compressed.
 	//
 	// Details that cannot be kept do not cost the report: they are mended or left out, and a `Warning` header
-	// says so.
+	// says so. Where the TrainJob would be larger than the API server can store, which is 1.5 MiB, a report is
+	// stored without its metrics.
 	//
 	// A final report, with progress 100, is answered once it or a newer report of the job is stored. Any other
 	// report may be answered a little earlier.
@@ -142,7 +143,8 @@ func (c *Client) ReadTrainJobStatus(ctx context.Context, namespace Namespace, na
 // The `Content-Type` of the request is ignored. The body is JSON, at most 64 KiB, and must not be compressed.
 //
 // Details that cannot be kept do not cost the report: they are mended or left out, and a `Warning` header
-// says so.
+// says so. Where the TrainJob would be larger than the API server can store, which is 1.5 MiB, a report is
+// stored without its metrics.
 //
 // A final report, with progress 100, is answered once it or a newer report of the job is stored. Any other
 // report may be answered a little earlier.
@@ -308,7 +310,8 @@ type ClientWithResponsesInterface interface {
 	// The `Content-Type` of the request is ignored. The body is JSON, at most 64 KiB, and must not be compressed.
 	//
 	// Details that cannot be kept do not cost the report: they are mended or left out, and a `Warning` header
-	// says so.
+	// says so. Where the TrainJob would be larger than the API server can store, which is 1.5 MiB, a report is
+	// stored without its metrics.
 	//
 	// A final report, with progress 100, is answered once it or a newer report of the job is stored. Any other
 	// report may be answered a little earlier.
@@ -607,7 +610,8 @@ func (c *ClientWithResponses) ReadTrainJobStatusWithResponse(ctx context.Context
 // The `Content-Type` of the request is ignored. The body is JSON, at most 64 KiB, and must not be compressed.
 //
 // Details that cannot be kept do not cost the report: they are mended or left out, and a `Warning` header
-// says so.
+// says so. Where the TrainJob would be larger than the API server can store, which is 1.5 MiB, a report is
+// stored without its metrics.
 //
 // A final report, with progress 100, is answered once it or a newer report of the job is stored. Any other
 // report may be answered a little earlier.
