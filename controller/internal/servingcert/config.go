@@ -25,7 +25,7 @@ const (
 
 // Config says which certificate is kept, for whom, and for how long it lives.
 type Config struct {
-	// Secret holds the keys ca.crt, ca.key, tls.crt and tls.key.
+	// Secret holds the keys ca.crt, ca.key, tls.crt and tls.key, and bridge.crt while a CA is replaced.
 	Secret types.NamespacedName
 	// Service is the name of the Service, in the namespace of the Secret, which clients connect to.
 	Service string

@@ -3,7 +3,6 @@
 package servingcert
 
 import (
-	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -19,6 +18,8 @@ const (
 	KeyCAKey   = "ca.key"
 	KeyTLSCert = "tls.crt"
 	KeyTLSKey  = "tls.key"
+	// KeyBridge holds the bridges between the CAs of ca.crt; absent or empty when there is one CA.
+	KeyBridge = "bridge.crt"
 )
 
 // caName is what the contract says the subject of the CA is.
@@ -50,6 +51,8 @@ type state struct {
 	bundle []*x509.Certificate  // trusted CA certificates, the signing one first
 	signer *authority.Authority // nil when there is none to sign with
 	chain  []*x509.Certificate  // leaf, then bridges from the signing CA to an older one
+	// bridges are all that lead from one CA of the bundle to another.
+	bridges []*x509.Certificate
 }
 
 // renew returns what has to be written so that the certificates are good at now and stay so until
@@ -59,18 +62,24 @@ func (p planner) renew(data map[string][]byte, now time.Time) (plan, error) {
 	current := readState(data)
 
 	p.dropExpired(&current, now, &next)
+	current.bridges = readBridges(data, current.bundle, current.chain, now)
 	bridge, err := p.renewAuthority(&current, now, &next)
 	if err != nil {
 		return plan{}, err
 	}
 	reason := p.leafProblem(current, data, now)
-	if bridge != nil && reason == "" {
-		reason = "certificate authority has a successor"
+	if bridge != nil {
+		current.bridges = append([]*x509.Certificate{bridge}, current.bridges...)
+		if reason == "" {
+			reason = "certificate authority has a successor"
+		}
 	}
+	keepBridges(data, current, &next)
 	if reason == "" {
+		completeChain(&current, &next)
 		return next, nil
 	}
-	if err := p.renewLeaf(&current, bridge, now, &next); err != nil {
+	if err := p.renewLeaf(&current, now, &next); err != nil {
 		return plan{}, err
 	}
 	next.reasons = append(next.reasons, reason)
@@ -138,9 +147,9 @@ func (p planner) renewAuthority(current *state, now time.Time, next *plan) (*x50
 	return bridge, nil
 }
 
-// renewLeaf issues a server certificate. Bridges that lead to the signing CA are kept in the chain:
-// a leaf renewed during the overlap needs them as much as the first one did.
-func (p planner) renewLeaf(current *state, bridge *x509.Certificate, now time.Time, next *plan) error {
+// renewLeaf issues a server certificate. Bridges from the signing CA are put behind it: a leaf renewed
+// during the overlap needs them as much as the first one did.
+func (p planner) renewLeaf(current *state, now time.Time, next *plan) error {
 	leaf, signer, err := current.signer.Issue(authority.Leaf{
 		CommonName: leafCommonName,
 		DNSNames:   p.dnsNames,
@@ -154,15 +163,7 @@ func (p planner) renewLeaf(current *state, bridge *x509.Certificate, now time.Ti
 	if err != nil {
 		return err
 	}
-	chain := []*x509.Certificate{leaf}
-	if bridge != nil {
-		chain = append(chain, bridge)
-	} else if len(current.chain) > 1 {
-		subject := current.signer.Certificate.RawSubject
-		chain = append(chain, slices.DeleteFunc(slices.Clone(current.chain[1:]), func(c *x509.Certificate) bool {
-			return !bytes.Equal(c.RawSubject, subject)
-		})...)
-	}
+	chain := append([]*x509.Certificate{leaf}, current.bridgesOf(leaf)...)
 	next.set(KeyTLSCert, authority.EncodeCertificates(chain...))
 	next.set(KeyTLSKey, key)
 	return nil

@@ -3,6 +3,8 @@
 package servingcert
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,5 +117,56 @@ func TestALostAuthorityKeyDoesNotCutOffClientsThatKnowTheOldAuthority(t *testing
 		if err := server.call(trusted, start); err != nil {
 			t.Errorf("client with the %s: %v", client, err)
 		}
+	}
+}
+
+// A key that somebody removed while a CA is replaced is made again without the key of the old CA, which
+// is gone by then. Clients that have kept the old CA must not notice.
+func TestALostKeyDuringAnOverlapCutsOffNobody(t *testing.T) {
+	for _, lost := range [][]string{
+		{KeyTLSCert}, {KeyTLSKey}, {KeyTLSCert, KeyTLSKey}, {KeyBridge}, {KeyCAKey},
+		{KeyBridge, KeyTLSKey}, // the bridge is still in the chain
+	} {
+		t.Run("without "+strings.Join(lost, " and "), func(t *testing.T) {
+			now := start.Add(71 * time.Hour)
+			old := renewed(t, testPlanner(), nil, start)
+			data := renewed(t, testPlanner(), old, now)
+			for _, key := range lost {
+				delete(data, key)
+			}
+			keeper := newKeeper(t, testConfig(clocktesting.NewFakeClock(now)), fakeAPI(secretWith(data)))
+			if err := keeper.EnsureNow(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			bundle, err := keeper.CABundle()
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := serveTLS(t, keeper.GetCertificate)
+			for client, trusted := range map[string][]byte{"old CA": old[KeyCACert], "bundle": bundle} {
+				if err := server.call(trusted, now); err != nil {
+					t.Errorf("client with the %s: %v", client, err)
+				}
+			}
+		})
+	}
+}
+
+// A Secret of a version that kept bridges in the chain alone, whose chain was cut to its leaf by hand
+// after the bridge had been noted.
+func TestTheBridgeOfAnEarlierVersionIsNotedAndPutBack(t *testing.T) {
+	now := start.Add(71 * time.Hour)
+	data := renewed(t, testPlanner(), renewed(t, testPlanner(), nil, start), now)
+	delete(data, KeyBridge)
+	data = renewed(t, testPlanner(), data, now)
+	leaf := data[KeyTLSCert]
+	data[KeyTLSCert] = firstCertificate(leaf)
+	data = renewed(t, testPlanner(), data, now)
+	if !bytes.Equal(data[KeyTLSCert], leaf) {
+		t.Error("the chain is not what it was, with its leaf and its bridge")
+	}
+	data = renewed(t, testPlanner(), data, start.Add(101*time.Hour))
+	if len(data[KeyBridge]) > 0 {
+		t.Error("a bridge to an expired CA is kept")
 	}
 }
