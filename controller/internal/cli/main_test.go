@@ -28,6 +28,7 @@ import (
 
 	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/localrun/jobfile"
+	"github.com/milepost-dev/milepost/controller/internal/testkit/leaks"
 )
 
 // The test binary is three programs in one: the tests, milepost itself, and a training program that does what its
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 	case "trainer":
 		os.Exit(trainMain(os.Args[1:]))
 	}
-	os.Exit(m.Run())
+	os.Exit(leaks.Check(m.Run()))
 }
 
 // trainMain performs steps: post:JSON, get, send:JSON (without reading the answer), bearer:FILE (use another token),
