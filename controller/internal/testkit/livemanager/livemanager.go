@@ -20,7 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -47,21 +47,6 @@ const (
 	poll       = 50 * time.Millisecond
 )
 
-// Build compiles the manager into a folder and returns its path.
-func Build(ctx context.Context, folder string) (string, error) {
-	_, file, _, ok := runtime.Caller(0)
-	if !ok {
-		return "", errors.New("finding the source of the manager: no caller information")
-	}
-	program := filepath.Join(folder, "manager")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/manager")
-	build.Dir = filepath.Join(filepath.Dir(file), "..", "..", "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the manager: %w: %s", err, out)
-	}
-	return program, nil
-}
-
 // Options of a manager in a test.
 type Options struct {
 	// Program is what Build returned.
@@ -72,6 +57,8 @@ type Options struct {
 	QPS, Burst int
 	// LeaderElect makes the job flow run on one manager at a time, as in a cluster.
 	LeaderElect bool
+	// NextProtos is tls.nextProtos; empty leaves the default.
+	NextProtos []string
 	// Log receives what the manager logs; nil drops it.
 	Log io.Writer
 }
@@ -133,7 +120,7 @@ func Start(ctx context.Context, cluster *rest.Config, c client.Client, opts Opti
 func (m *Manager) Launch() error {
 	// The process outlives every context: its end is what tests are about.
 	command := exec.Command(m.opts.Program, "--config", m.configFile, "--feature-gates", gate) //nolint:gosec // what Build built
-	command.Env = append(os.Environ(), "KUBECONFIG="+m.kubeconfig, "POD_NAMESPACE="+Namespace)
+	command.Env = append(append(os.Environ(), raceEnv()...), "KUBECONFIG="+m.kubeconfig, "POD_NAMESPACE="+Namespace)
 	command.Stdout, command.Stderr = m.opts.Log, m.opts.Log
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("starting the manager: %w", err)
@@ -176,6 +163,9 @@ statusServer:
 `, m.probes, m.metrics, webhook, opts.LeaderElect, m.status)
 	if opts.QPS > 0 {
 		fmt.Fprintf(&b, "  qps: %d\n  burst: %d\n", opts.QPS, opts.Burst)
+	}
+	if len(opts.NextProtos) > 0 {
+		fmt.Fprintf(&b, "tls: {nextProtos: [%s]}\n", strings.Join(opts.NextProtos, ", "))
 	}
 	return b.Bytes()
 }
@@ -241,16 +231,17 @@ func (m *Manager) Stop() error {
 	}
 	<-m.ended
 	if m.err != nil {
-		return fmt.Errorf("the manager ends with: %w", m.err)
+		return errors.Join(fmt.Errorf("the manager ends with: %w", m.err), checkRace(m.err, m.opts.Log))
 	}
 	return nil
 }
 
-// Kill ends the manager without a word and returns when it is gone.
+// Kill ends the manager without a word and returns when it is gone. The error of
+// one that a data race ended before says so.
 func (m *Manager) Kill() error {
 	err := m.Signal(syscall.SIGKILL)
 	<-m.ended
-	return err
+	return errors.Join(err, checkRace(m.err, m.opts.Log))
 }
 
 // Signal sends a signal. A manager that has ended already is no error.

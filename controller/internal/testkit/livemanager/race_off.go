@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !race
+
+package livemanager
+
+// raceDetector tells that the tests run with the race detector.
+const raceDetector = false
