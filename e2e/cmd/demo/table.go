@@ -5,8 +5,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 )
@@ -45,8 +47,16 @@ func rowOf(job *trainer.TrainJob) string {
 			eta = (time.Duration(*s.EstimatedRemainingSeconds) * time.Second).String()
 		}
 		for _, m := range s.Metrics {
-			metrics = append(metrics, m.Name+"="+m.Value)
+			metrics = append(metrics, printable(m.Name)+"="+printable(m.Value))
 		}
 	}
 	return fmt.Sprintf(layout, job.Name, job.Status.State, progress, eta, strings.Join(metrics, " "))
+}
+
+// printable writes out what could act on the terminal: training code chooses names and values.
+func printable(text string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+		return text
+	}
+	return strconv.Quote(text)
 }
