@@ -39,7 +39,7 @@ type history struct {
 // there is no history.
 func openHistory(path string, c clock.PassiveClock, say func(text string)) (*history, error) {
 	if path == "" {
-		return nil, nil //nolint:nilnil // no history is a history that keeps nothing
+		return nil, nil
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, historyMode)
 	if err != nil {

@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Callable, Optional, TypeVar, Union
 
+from . import own
 from .lines import Log
 from .reporter import Metrics, Reporter, Settings
 from .stored import Stored
@@ -53,7 +54,9 @@ def start(
             program wins in any case.
         clock: Seconds of a clock that never goes back, for the estimate of the time remaining.
     """
-    return Reporter(Settings(rank=rank, interval=interval, log=log, signals=signals, clock=clock))
+    reporter = Reporter(Settings(rank=rank, interval=interval, log=log, signals=signals, clock=clock))
+    own.note(reporter)
+    return reporter
 
 
 def track(

@@ -101,6 +101,11 @@ class Reporter:
         """Whether this reporter sends anything: inside a TrainJob, on rank 0, and not in a forked child."""
         return self._sender is not None and self._process is THIS.identity and THIS.id == os.getpid()
 
+    @property
+    def ended(self) -> bool:
+        """Whether reporting has ended, by :meth:`complete`, :meth:`fail` or :meth:`close`."""
+        return self._ended
+
     @harmless
     def report(
         self,

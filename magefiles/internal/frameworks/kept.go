@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frameworks
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/milepost-dev/milepost/magefiles/internal/run"
+)
+
+const (
+	// tries tell a hiccup of a registry from a refusal.
+	tries = 3
+	// finished is the file that says that everything is installed.
+	finished = "milepost-finished"
+	keyBytes = 6
+)
+
+// Store makes environments and keeps them for the next time.
+type Store struct {
+	Dir    string // where environments are kept
+	Python string // the interpreter that they are made with
+}
+
+// Missing says what is lacking to make environments, empty when nothing is.
+func (s Store) Missing(ctx context.Context) string {
+	if _, err := (run.Cmd{}).Output(ctx, s.Python, "-c", "import sys; assert sys.version_info >= (3, 9)"); err != nil {
+		return s.Python + " of version 3.9 or newer is not installed"
+	}
+	if _, err := (run.Cmd{}).Output(ctx, s.Python, "-c", "import ensurepip, venv"); err != nil {
+		return s.Python + " has no modules ensurepip and venv"
+	}
+	return ""
+}
+
+// Environment returns the interpreter of an environment with the packages of the files, which are
+// installed where that has not been done yet. An environment is another one when a file or the
+// interpreter changes.
+func (s Store) Environment(ctx context.Context, name string, files ...string) (python string, err error) {
+	key, err := s.key(ctx, files)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(s.Dir, name+"-"+key)
+	python = filepath.Join(dir, "bin", "python")
+	_, err = os.Stat(filepath.Join(dir, finished))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return python, err
+	}
+	fmt.Printf("installing the packages of %s into %s\n", name, dir)
+	if err := (run.Cmd{}).Run(ctx, s.Python, "-m", "venv", "--clear", dir); err != nil {
+		return "", err
+	}
+	args := []string{"install"}
+	for _, file := range files {
+		args = append(args, "--requirement", file)
+	}
+	for range tries {
+		if err = Pip(ctx, python, args...); err == nil {
+			return python, os.WriteFile(filepath.Join(dir, finished), nil, 0o600)
+		}
+	}
+	return "", err
+}
+
+// Pip runs pip in an environment.
+func Pip(ctx context.Context, python string, args ...string) error {
+	all := append([]string{"-m", "pip", "--quiet", "--disable-pip-version-check", "--retries", "5"}, args...)
+	return run.Cmd{}.Run(ctx, python, all...)
+}
+
+// key changes with everything that an environment is made from.
+func (s Store) key(ctx context.Context, files []string) (string, error) {
+	version, err := run.Cmd{}.Output(ctx, s.Python, "-c", "import sys; print(sys.base_prefix, sys.version)")
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	_, _ = fmt.Fprintf(sum, "%q", version) // a hash takes everything
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		_, _ = fmt.Fprintf(sum, "%q", text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:keyBytes]), nil
+}

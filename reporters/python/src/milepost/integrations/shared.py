@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all integrations share: who may report, and what is reported.
+
+An integration turns the events of its framework into calls of a :class:`Session` and has nothing else
+to take care of::
+
+    session = Session("lightning", automatic=True)  # when the callback is made; starts nothing
+    session.begin(rank=trainer.global_rank)  # when training begins, and again for the next training
+    session.report(step, total, {"loss": loss})  # at every event, as often as it comes
+    session.report(metrics={"val_loss": loss}, keep=["val_loss"])  # step and total are known already
+    session.complete()  # when the framework says that training ran to its end
+    session.stop()  # when it ended in any other way
+
+No call raises. `report` does not wait; `complete` and `stop` wait at most 5 seconds for the last report.
+
+* **One reports.** The process has one claim. A reporter that the program started itself with
+  :func:`milepost.start` wins over every integration; an integration that the program asked for (a
+  callback it made, a class it used) wins over one that registered itself (`automatic`); among equals
+  the one that began first reports until it ends. The others are silent, with one log line. So call
+  `begin` where the framework calls, and do not ask who else is there. An automatic session is also
+  silent when `DISABLE_KUBEFLOW_INTEGRATION` is TRUE.
+* **Metrics add up.** Frameworks log the loss at one event and the evaluation at another, and a report
+  replaces the one before. A session remembers the newest value of every name and sends them all. Names
+  given as `keep` stay when there are more than 256: use it for evaluation metrics and the objective.
+* **Values are cleaned.** What is no number, boolean or short text is left out without a log line, as the
+  program did not choose it. Tensors become numbers at once, so that none is kept alive; leave those
+  out that are costly to read.
+* **Resume.** Pass the step of the checkpoint as it is; the time remaining counts the steps of this
+  process alone. Where the framework keeps state of callbacks in its checkpoints, keep `state()` there and
+  give it to `restore()` before `begin`: the evaluation metrics are then there from the first report on.
+* **Copies.** A copied or unpickled session is a new one with the same settings, and reports nothing until
+  it begins.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Iterable, Mapping
+from typing import Any, Optional, Union
+
+from .. import own
+from ..environment import URL
+from ..guard import harmless
+from ..lines import INFO, Lines, Once
+from ..metrics import Collected, kept_names
+from ..pacing import DEFAULT_INTERVAL, seconds_between
+from ..process import THIS
+from ..reporter import Metrics, Reporter, Settings
+from ..values import Number, plain_text
+
+#: Turns off what registers itself, as the callback of Transformers does.
+DISABLE = "DISABLE_KUBEFLOW_INTEGRATION"
+
+#: Seconds between two reports of an integration, for programs that have no line where to say it.
+INTERVAL = "MILEPOST_REPORT_INTERVAL"
+
+#: Names that a session remembers. Only 256 are sent; a framework may make up new ones for ever.
+MOST_NAMES = 1024
+
+_SAID = Once()
+_lock = threading.RLock()
+_holder: Optional[weakref.ref[Session]] = None
+
+
+def wanted() -> bool:
+    """Whether integrations that register themselves should do so in this process."""
+    return bool(os.environ.get(URL)) and os.environ.get(DISABLE, "").strip().upper() not in ("1", "ON", "TRUE", "YES")
+
+
+def clean(metrics: object) -> dict[str, Union[str, Number]]:
+    """The entries of a map that can be sent, flattened, as plain numbers and texts."""
+    return dict(Collected(metrics).items)
+
+
+class Session:
+    """The reports of one training after the other, made by one integration."""
+
+    def __init__(self, name: str, *, automatic: bool = False, interval: Optional[float] = None) -> None:
+        """Starts nothing.
+
+        Args:
+            name: The name of the integration, for log lines.
+            automatic: Whether the integration registered itself, without a line in the program.
+            interval: The least seconds between two reports, when the program said so.
+        """
+        self._settings = name, automatic, interval
+        self._lines = Lines()
+        self._reporter: Optional[Reporter] = None  # while it holds the claim
+        self._thread = 0
+        self._step: Optional[float] = None
+        self._total: Optional[float] = None
+        self._metrics: dict[str, Union[str, Number]] = {}
+        self._keep: dict[str, None] = {}
+
+    @property
+    def reporting(self) -> bool:
+        """Whether reports of this session go out: it began, and nobody with a better claim reports."""
+        return self._reporter is not None and _held_by(self) and not own.reporting()
+
+    @harmless
+    def begin(self, *, rank: Optional[int] = None) -> bool:
+        """Begins the reports of a training, unless somebody with a better claim reports.
+
+        Args:
+            rank: The global rank of this process, where the framework knows it. By default the
+                environment says it.
+        """
+        name, automatic, interval = self._settings
+        if THIS.id != os.getpid() or (automatic and not wanted()):
+            return False
+        self._step = self._total = None
+        self._thread = threading.get_ident()
+        other, self._reporter = _claim(self)
+        if other:
+            if _SAID.first(f"{name} {other}"):
+                self._lines.write(INFO, f"{name} reports nothing: {other}")
+            return False
+        if self._reporter is None:
+            self._reporter = Reporter(Settings(rank=rank, interval=_interval(interval)))
+        return self._reporter.active
+
+    @harmless
+    def report(
+        self,
+        step: Optional[float] = None,
+        total: Optional[float] = None,
+        metrics: Optional[Metrics] = None,
+        *,
+        keep: Iterable[str] = (),
+    ) -> None:
+        """Reports what is new and repeats the rest.
+
+        Args:
+            step: Steps that are done, of the whole training.
+            total: Steps of the whole training.
+            metrics: New values by name.
+            keep: Names among them that must stay when there are more than 256.
+        """
+        reporter = self._reporter
+        if reporter is None or not self.reporting:
+            return
+        if step is not None:
+            self._step = step
+        if total is not None:
+            self._total = total
+        self._remember(metrics, keep)
+        reporter.report(self._step, self._total, self._metrics, keep=self._keep)
+
+    @harmless
+    def complete(self, metrics: Optional[Metrics] = None, *, keep: Iterable[str] = ()) -> None:
+        """Reports that the training is complete, and ends the reports of this training."""
+        reporter, reporting = self._reporter, self.reporting
+        self._release()
+        if reporter is not None and reporting:
+            self._remember(metrics, keep)
+            reporter.complete(self._metrics, keep=self._keep)
+
+    @harmless
+    def stop(self, message: object = None) -> None:
+        """Ends the reports of this training without completion: the last report stays as it is.
+
+        Args:
+            message: Why the training failed, for the log.
+        """
+        reporter, reporting = self._reporter, self.reporting
+        self._release()
+        if reporter is not None and reporting:
+            reporter.fail(message)
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint should keep: texts in maps and lists."""
+        metrics = {name: plain_text(value) for name, value in self._metrics.items()}
+        return {"metrics": metrics, "keep": list(self._keep)}
+
+    @harmless
+    def restore(self, state: object) -> None:
+        """Takes what a checkpoint kept. Anything else changes nothing."""
+        if isinstance(state, Mapping):
+            self._remember(state.get("metrics"), state.get("keep") or ())
+
+    def _remember(self, metrics: object, keep: object) -> None:
+        self._metrics.update(clean(metrics))
+        self._keep.update(dict.fromkeys(kept_names(keep)))
+        over = len(self._metrics) - MOST_NAMES
+        if over > 0:
+            for name in [name for name in self._metrics if name not in self._keep][:over]:
+                del self._metrics[name]
+
+    def _release(self) -> None:
+        self._reporter = None
+        _give_back(self)
+
+    def _replaces(self, holder: Session) -> bool:
+        """Whether this session may report in place of another."""
+        name, automatic, _ = self._settings
+        other_name, other_automatic, _ = holder._settings
+        if automatic != other_automatic:
+            return other_automatic
+        # A new training of the same framework in the same thread: the one before ended without a word.
+        return name == other_name and self._thread == holder._thread
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _again, (*self._settings, self.state())
+
+    def __copy__(self) -> Session:
+        return _again(*self._settings, self.state())
+
+    def __deepcopy__(self, memo: object) -> Session:
+        return self.__copy__()
+
+
+def _again(name: str, automatic: bool, interval: Optional[float], state: object) -> Session:
+    session = Session(name, automatic=automatic, interval=interval)
+    session.restore(state)
+    return session
+
+
+def _interval(chosen: Optional[float]) -> float:
+    if chosen is not None:
+        return seconds_between(chosen)
+    try:
+        return seconds_between(float(os.environ[INTERVAL]))
+    except (KeyError, ValueError):
+        return DEFAULT_INTERVAL
+
+
+def _held_by(session: Session) -> bool:
+    return _holder is not None and _holder() is session
+
+
+def _claim(session: Session) -> tuple[str, Optional[Reporter]]:
+    """Gives the claim to a session, with the reporter of the one that had it. Else says who keeps it."""
+    global _holder
+    if own.reporting():
+        return "the program has a reporter of its own", None
+    with _lock:
+        holder = _holder() if _holder is not None else None
+        if holder is None:
+            _holder = weakref.ref(session)
+            return "", None
+        if holder is not session and not session._replaces(holder):
+            return f"{holder._settings[0]} reports already", None
+        # One reporter goes on, as a second would have an older value of the first beside it.
+        reporter, holder._reporter = holder._reporter, None
+        _holder = weakref.ref(session)
+        return "", reporter
+
+
+def _give_back(session: Session) -> None:
+    global _holder
+    with _lock:
+        if _held_by(session):
+            _holder = None
