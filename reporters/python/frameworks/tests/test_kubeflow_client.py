@@ -20,7 +20,9 @@ import pytest
 from kubeflow.trainer import KubernetesBackendConfig
 from kubeflow.trainer.types.types import TrainJob
 from kubernetes.client import Configuration
-from milepost.kubeflow import TrainerClient, client as extended
+
+from milepost.kubeflow import TrainerClient
+from milepost.kubeflow import client as extended
 
 API = "/apis/trainer.kubeflow.org/v1alpha1"
 JOBS = f"{API}/namespaces/ns/trainjobs"
@@ -115,7 +117,7 @@ def config(api: APIServer) -> KubernetesBackendConfig:
 
 def test_a_job_that_reported(server: APIServer) -> None:
     server.jobs(trainjob("mnist", {"trainerStatus": REPORTED}))
-    status = TrainerClient(config(server)).get_job("mnist").trainer_status
+    status: Any = TrainerClient(config(server)).get_job("mnist").trainer_status
     assert status.progress_percentage == 45
     assert status.estimated_remaining_seconds == 3600
     assert [(metric.name, metric.value) for metric in status.metrics] == [("loss", "0.2347"), ("loss", "nan")]
@@ -197,7 +199,7 @@ def test_a_backend_without_kubernetes_has_nothing_to_say_with_a_fake_backend() -
         def get_job(self, name: str) -> TrainJob:
             return dataclasses.replace(job, name=name)
 
-        def list_jobs(self, runtime: Any = None) -> list[TrainJob]:
+        def list_jobs(self, runtime: Any = None) -> list[TrainJob]:  # noqa: ARG002
             return [job]
 
     backend = Local()

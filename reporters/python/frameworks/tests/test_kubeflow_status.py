@@ -6,9 +6,10 @@ from __future__ import annotations
 import inspect
 
 import kubeflow.trainer
-import milepost.kubeflow
 import pytest
 from harness import Outcome, run
+
+import milepost.kubeflow
 
 SDK, OURS = "kubeflow.trainer", "milepost.kubeflow"
 
