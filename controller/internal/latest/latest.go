@@ -169,7 +169,7 @@ func (s *Store) Newest(ctx context.Context, from report.Sender) (*report.Report,
 	own := e.newest
 	// What is kept may be newer than all that came through this process. Until
 	// the cache has caught up with a write, it may also be older.
-	if kept.Newer(e.from, own) && !e.pending().Wrote(kept) {
+	if kept.Newer(e.from, own, s.cfg.Clock.Now()) && !e.pending().Wrote(kept) {
 		return kept.Report, nil
 	}
 	return &own, nil

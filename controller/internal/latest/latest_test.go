@@ -15,7 +15,8 @@ import (
 	"github.com/milepost-dev/milepost/controller/internal/report"
 )
 
-var start = time.Date(2026, 6, 12, 3, 0, 0, 0, time.UTC)
+// start is when the clock of a synctest bubble begins.
+var start = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // paceOf is a pace with a fixed time per write.
 type paceOf time.Duration

@@ -60,7 +60,7 @@ func (s *Store) take(from report.Sender, rep report.Report, kept *report.Kept) (
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.entry(from, kept)
-	if s.supersedes(e, from, rep, kept) {
+	if s.supersedes(e, from, rep, kept, now) {
 		s.cfg.Observer.Superseded()
 		if !rep.Final() || !e.dirty() {
 			return nil, report.Superseded, 0
@@ -99,11 +99,11 @@ func (s *Store) entry(from report.Sender, kept *report.Kept) *entry {
 	return e
 }
 
-func (s *Store) supersedes(e *entry, from report.Sender, rep report.Report, kept *report.Kept) bool {
+func (s *Store) supersedes(e *entry, from report.Sender, rep report.Report, kept *report.Kept, now time.Time) bool {
 	if e.supersedes(from, rep) {
 		return true
 	}
-	return kept != nil && kept.JobUID == from.JobUID && kept.Newer(from, rep)
+	return kept != nil && kept.JobUID == from.JobUID && kept.Newer(from, rep, now)
 }
 
 // enqueue puts a changed entry in its place and tells whether its write is near.

@@ -37,9 +37,11 @@ func (p Pending) Wrote(kept Kept) bool {
 // Newer tells whether what is kept, by whomever it was stored, is newer than a
 // report of the sender. Times of two pods cannot be compared, since their clocks
 // may differ: so when the sender's pod was made after the kept report was
-// stored, the kept one is of an earlier pod and not newer.
-func (k Kept) Newer(from Sender, r Report) bool {
-	if k.Report == nil {
+// stored, the kept one is of an earlier pod and not newer. And what lies further
+// ahead of now than any time that is taken here was not taken by this clock: then
+// the clocks of two servers differ, and the order of arrival decides.
+func (k Kept) Newer(from Sender, r Report, now time.Time) bool {
+	if k.Report == nil || k.Report.LastUpdatedTime.After(now.Add(MaxAhead)) {
 		return false
 	}
 	if !from.PodCreated.IsZero() && !k.WrittenTime.IsZero() && from.PodCreated.After(k.WrittenTime) {

@@ -18,6 +18,9 @@ import (
 // FinalPercentage is the progress that marks a report as final.
 const FinalPercentage = 100
 
+// MaxAhead is how far ahead of the server's clock the time of a report may be.
+const MaxAhead = 5 * time.Minute
+
 // JobKey names a TrainJob. It says nothing about which life of that name is
 // meant: that is the UID.
 type JobKey struct {

@@ -73,6 +73,8 @@ func TestWhatIsKeptMayBeNewer(t *testing.T) {
 		"a final one of the same time is kept":     {kept: kept(sent(100, 100)), rep: sent(100, 5), want: true},
 		"the fraction of a final one is not known": {kept: kept(at(0, 100)), rep: sent(200, 5), want: true},
 		"the fraction of one is not known":         {kept: kept(at(0, 1)), rep: sent(200, 5)},
+		"a time that no clock like ours has taken": {kept: kept(at(301, 1)), rep: at(1, 2)},
+		"a time that may just have been taken":     {kept: kept(at(300, 1)), rep: at(1, 2), want: true},
 		"both are final":                           {kept: kept(at(1, 100)), rep: at(1, 100)},
 		"training went on after the final one":     {kept: kept(at(1, 100)), rep: at(2, 5)},
 		"the pod is older than what is kept":       {kept: kept(at(2, 1)), from: Sender{PodCreated: start}, rep: at(1, 2), want: true},
@@ -82,7 +84,7 @@ func TestWhatIsKeptMayBeNewer(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.kept.Newer(tc.from, tc.rep); got != tc.want {
+			if got := tc.kept.Newer(tc.from, tc.rep, start); got != tc.want {
 				t.Errorf("newer %v, want %v", got, tc.want)
 			}
 		})

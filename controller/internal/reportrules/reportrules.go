@@ -25,7 +25,7 @@ const (
 	// MaxText is the largest number of characters of a name or a value.
 	MaxText = 64
 	// MaxAhead is how far the clock of a sender may be ahead.
-	MaxAhead = 5 * time.Minute
+	MaxAhead = report.MaxAhead
 )
 
 // Rules checks drafts. It has no state but the clock.

@@ -4,6 +4,7 @@ package statuswriter
 
 import (
 	"errors"
+	"time"
 
 	"github.com/milepost-dev/milepost/controller/internal/report"
 )
@@ -29,7 +30,7 @@ func (v verdict) String() string {
 }
 
 // decide compares a report with what is stored.
-func decide(p report.Pending, kept report.Kept, err error) verdict {
+func decide(p report.Pending, kept report.Kept, err error, now time.Time) verdict {
 	switch {
 	case errors.Is(err, report.ErrUnknownJob):
 		return verdictGone
@@ -39,7 +40,7 @@ func decide(p report.Pending, kept report.Kept, err error) verdict {
 		return verdictGone
 	case kept.Report != nil && kept.Report.Equal(p.Report):
 		return verdictEqual
-	case !p.Wrote(kept) && kept.Newer(p.From, p.Report):
+	case !p.Wrote(kept) && kept.Newer(p.From, p.Report, now):
 		return verdictSuperseded
 	}
 	return verdictWrite

@@ -203,7 +203,7 @@ func (w *Writer) next(ctx context.Context) bool {
 		return false
 	}
 	kept, err := w.target.Load(ctx, p.Job)
-	switch v := decide(p, kept, err); v {
+	switch v := decide(p, kept, err, w.cfg.Clock.Now()); v {
 	case verdictGone:
 		w.cfg.Observer.Failed(v.String())
 		w.source.Forget(p.JobUID)

@@ -442,7 +442,7 @@ func TestDecide(t *testing.T) {
 			if tc.pending != nil {
 				tc.pending(&p)
 			}
-			if got := decide(p, tc.kept, tc.err); got != tc.want {
+			if got := decide(p, tc.kept, tc.err, start); got != tc.want {
 				t.Errorf("verdict %v, want %v", got, tc.want)
 			}
 		})

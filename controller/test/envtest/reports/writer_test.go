@@ -91,7 +91,7 @@ var _ = Describe("Writing a report", func() {
 		kept, err := other.Load(ctx, job)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(kept.Report.Equal(newer)).To(BeTrue())
-		Expect(kept.Newer(report.Sender{}, at(0, 100))).To(BeTrue())
+		Expect(kept.Newer(report.Sender{}, at(0, 100), time.Now())).To(BeTrue())
 	})
 
 	It("replaces the one before and clears what it leaves out", func(ctx SpecContext) {
@@ -140,7 +140,7 @@ var _ = Describe("Writing a report", func() {
 		now, err := target.Load(ctx, job)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(now.Report.Equal(at(9, 90))).To(BeTrue(), "the value of the other replica is seen")
-		Expect(now.Newer(report.Sender{}, at(5, 50))).To(BeTrue())
+		Expect(now.Newer(report.Sender{}, at(5, 50), time.Now())).To(BeTrue())
 		Expect(now.WrittenTime).To(BeTemporally("~", time.Now(), 5*time.Second))
 	})
 
