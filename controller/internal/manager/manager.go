@@ -78,6 +78,9 @@ type parts struct {
 func Run(ctx context.Context, opts Options) error {
 	ctx, end := context.WithCancelCause(ctrl.LoggerInto(ctx, opts.Log))
 	defer end(nil)
+	if err := opts.checkPorts(ctx); err != nil {
+		return err
+	}
 	applyClientConnection(opts.Cluster, opts.Config.ClientConnection)
 	scheme, err := newScheme()
 	if err != nil {
@@ -100,13 +103,7 @@ func Run(ctx context.Context, opts Options) error {
 			return err
 		}
 	}
-	if err := p.Start(ctx); err != nil {
-		return fmt.Errorf("running the manager: %w", err)
-	}
-	if cause := context.Cause(ctx); errors.Is(cause, errDeposed) {
-		return fmt.Errorf("running the manager: %w", cause)
-	}
-	return nil
+	return p.serve(ctx)
 }
 
 func newScheme() (*runtime.Scheme, error) {
@@ -165,6 +162,7 @@ func (p *parts) newManager(scheme *runtime.Scheme) error {
 	options := managerOptions(p.Config, p.namespace, p.certificate.GetCertificate)
 	options.Scheme = scheme
 	options.Logger = p.Log
+	options.WebhookServer = heardWebhooks{Server: options.WebhookServer, end: p.end}
 	err := patientElection(&options, p.Cluster, p.Log.WithName("election"), func() { p.end(errDeposed) })
 	if err != nil {
 		return err
