@@ -28,16 +28,32 @@ import (
 const soon = 10 * time.Second
 
 // program is the manager as a process.
-type program struct{ path, folder, kubeconfig string }
+type program struct{ folder, kubeconfig string }
 
-func build(t *testing.T, cluster *rest.Config) program {
+// built is the one build that all tests share.
+var built string
+
+func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+
+func buildAndRun(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "manager")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	if built, err = livemanager.Build(context.Background(), folder); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// reaching is the manager as it reaches an API server.
+func reaching(t *testing.T, cluster *rest.Config) program {
 	t.Helper()
 	folder := t.TempDir()
-	path, err := livemanager.Build(t.Context(), folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := program{path: path, folder: folder, kubeconfig: filepath.Join(folder, "kubeconfig")}
+	p := program{folder: folder, kubeconfig: filepath.Join(folder, "kubeconfig")}
 	config := clientcmdapi.NewConfig()
 	config.Clusters["test"] = &clientcmdapi.Cluster{Server: cluster.Host, CertificateAuthorityData: cluster.CAData}
 	config.AuthInfos["test"] = &clientcmdapi.AuthInfo{ClientCertificateData: cluster.CertData, ClientKeyData: cluster.KeyData}
@@ -62,7 +78,7 @@ webhook: {host: 127.0.0.1, port: %d}
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(ctx, p.path, "--config", file)
+	command := exec.CommandContext(ctx, built, "--config", file)
 	command.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig, "POD_NAMESPACE="+livemanager.Namespace)
 	return command
 }
@@ -97,7 +113,7 @@ func listen(t *testing.T) net.Listener {
 func TestAPortThatIsTakenIsSaidAtOnce(t *testing.T) {
 	t.Run("with an injected API server that never answers", func(t *testing.T) {
 		deaf := listen(t) // the kernel takes connections, and nobody reads them
-		build(t, &rest.Config{Host: "http://" + deaf.Addr().String()}).wantPortTaken(t)
+		reaching(t, &rest.Config{Host: "http://" + deaf.Addr().String()}).wantPortTaken(t)
 	})
 	t.Run("without CRDs, and with them", func(t *testing.T) {
 		envtest.Require(t)
@@ -110,7 +126,7 @@ func TestAPortThatIsTakenIsSaidAtOnce(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		p := build(t, cluster.Config)
+		p := reaching(t, cluster.Config)
 		p.wantPortTaken(t)
 		api, err := client.New(cluster.Config, client.Options{Scheme: cluster.Scheme})
 		if err != nil {
@@ -127,7 +143,7 @@ func TestAPortThatIsTakenIsSaidAtOnce(t *testing.T) {
 // to stop.
 func TestASignalEndsAStartOnAnInjectedAPIServerThatNeverAnswers(t *testing.T) {
 	deaf := listen(t)
-	p := build(t, &rest.Config{Host: "http://" + deaf.Addr().String()})
+	p := reaching(t, &rest.Config{Host: "http://" + deaf.Addr().String()})
 	free := listen(t)
 	port := free.Addr().(*net.TCPAddr).Port
 	if err := free.Close(); err != nil {
