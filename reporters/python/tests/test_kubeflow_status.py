@@ -14,6 +14,7 @@ from typing import Any, Optional
 import pytest
 from endpoint import Answer, Endpoint, Silence, eventually
 
+from milepost.integrations.shared import Session
 from milepost.kubeflow import status, update_trainjob_status
 from milepost.reporter import Settings
 from milepost.sender import Scales
@@ -240,6 +241,16 @@ def test_threads_share_one_reporter(server: Endpoint) -> None:
         thread.join()
     server.await_request(1)
     assert [thread.name for thread in set(threading.enumerate()) - before if thread.name == "milepost"] == ["milepost"]
+
+
+def test_integrations_are_silent_beside_it(server: Endpoint) -> None:
+    session = Session("callback", automatic=True)
+    assert update_trainjob_status(1)
+    assert session.begin() is False
+    session.complete({"loss": 1})
+    assert update_trainjob_status(2)
+    eventually(lambda: server.percents()[-1:] == [2])
+    assert 100 not in server.percents()
 
 
 def test_metrics_that_fail_do_not_reach_the_training(server: Endpoint) -> None:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Optional
 
-from .. import environment
+from .. import environment, own
 from ..lines import FAULTS, WARNING, Lines
 from ..reporter import Reporter, Settings
 
@@ -41,6 +41,7 @@ class OnFirstUse:
             with self._lock:
                 if self._reporter is None:
                     self._reporter = Reporter(self._settings)
+                    own.note(self._reporter)  # callbacks that register themselves are silent then
         return self._reporter
 
 
