@@ -44,6 +44,9 @@ const (
 	statusWrites = "status writes"
 	keyFetches   = "key fetches"
 	lookUps      = "look-ups"
+
+	keysPath      = "/openid/v1/jwks"
+	discoveryPath = "/.well-known/openid-configuration"
 )
 
 func newInjector(t *testing.T, api *rest.Config) *injector {
@@ -95,7 +98,7 @@ func (i *injector) decide(r *http.Request) (code int, retryAfter string) {
 	switch {
 	case isStatusWrite(r):
 		i.counts[statusWrites]++
-	case r.URL.Path == "/openid/v1/jwks":
+	case r.URL.Path == keysPath:
 		i.counts[keyFetches]++
 	case strings.HasPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name="):
 		i.counts[lookUps]++

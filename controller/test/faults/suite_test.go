@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/milepost-dev/milepost/controller/internal/testkit/controlplane"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/envtest"
+	"github.com/milepost-dev/milepost/controller/internal/testkit/leaks"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/livemanager"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/trainingpods"
 )
@@ -47,11 +49,13 @@ type site struct {
 
 	mu    sync.Mutex
 	lines []string
+	// flowed holds the rate of reports before the fault, by name of the test.
+	flowed map[string]float64
 }
 
 var shared *site
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) { os.Exit(leaks.Check(run(m))) }
 
 func run(m *testing.M) int {
 	if os.Getenv(envtest.EnvAssets) == "" {
@@ -83,18 +87,35 @@ func start(ctx context.Context) (*site, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a folder: %w", err)
 	}
-	s := &site{folder: folder}
-	if err := s.start(ctx); err != nil {
+	s := &site{folder: folder, flowed: map[string]float64{}}
+	s.program, err = livemanager.Build(ctx, folder)
+	if err == nil {
+		err = s.start(ctx, controlplane.Options{})
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
 }
 
-func (s *site) start(ctx context.Context) (err error) {
-	if s.program, err = livemanager.Build(ctx, s.folder); err != nil {
-		return err
+// aside is a site of its own with an API server of its own, for a fault that
+// other cases must not meet. It ends with the test.
+func (s *site) aside(t *testing.T, opts controlplane.Options) *site {
+	t.Helper()
+	other := &site{folder: t.TempDir(), program: s.program}
+	t.Cleanup(func() {
+		if err := other.stop(); err != nil {
+			t.Errorf("ending the site of the case: %v", err)
+		}
+	})
+	if err := other.start(t.Context(), opts); err != nil {
+		t.Fatalf("starting the site of the case: %v", err)
 	}
-	if s.plane, err = controlplane.Start(ctx, s.folder); err != nil {
+	return other
+}
+
+func (s *site) start(ctx context.Context, opts controlplane.Options) (err error) {
+	if s.plane, err = controlplane.Start(ctx, s.folder, opts); err != nil {
 		return err
 	}
 	if s.api, err = client.New(s.plane.Config, client.Options{Scheme: s.plane.Scheme}); err != nil {
@@ -136,11 +157,36 @@ func scale[T any](short, full T) T {
 	return short
 }
 
-// require skips the test without an API server.
+// require skips the test without an API server. A test that passes without
+// having shown its traffic before the fault fails as void.
 func require(t *testing.T) *site {
 	t.Helper()
 	envtest.Require(t)
+	t.Cleanup(func() {
+		if !t.Failed() && !shared.hasFlowed(t.Name()) {
+			t.Errorf("void: no traffic was measured before the fault")
+		}
+	})
 	return shared
+}
+
+// sawFlow notes the rate of reports before the fault of a test.
+func (s *site) sawFlow(name string, rate float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flowed[name] = rate
+}
+
+// hasFlowed tells whether a test, or one below it, has shown its traffic.
+func (s *site) hasFlowed(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for flowed, rate := range s.flowed {
+		if rate >= minRate && (flowed == name || strings.HasPrefix(flowed, name+"/")) {
+			return true
+		}
+	}
+	return false
 }
 
 // manager runs a manager that ends with the test.
@@ -183,6 +229,9 @@ func tail(path string) string {
 // note adds the line that is printed for a case at the end.
 func (s *site) note(t *testing.T, format string, args ...any) {
 	t.Helper()
+	if !s.hasFlowed(t.Name()) {
+		t.Error("void: no traffic was measured before the fault")
+	}
 	result := "ok"
 	if t.Failed() {
 		result = "FAIL"

@@ -255,6 +255,7 @@ func (f *fleet) flow(t *testing.T, beside ...*fleet) float64 {
 	if rate < minRate {
 		t.Fatalf("void: only %.0f reports/s were accepted before the fault, of the %d that there must be", rate, minRate)
 	}
+	shared.sawFlow(t.Name(), rate)
 	return rate
 }
 

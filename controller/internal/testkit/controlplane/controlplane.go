@@ -43,6 +43,12 @@ const (
 	poll       = 50 * time.Millisecond
 )
 
+// Options of a plane. The zero value is a plane without limits of its own.
+type Options struct {
+	// EtcdQuota is the size in bytes beyond which etcd takes nothing more.
+	EtcdQuota int
+}
+
 // Plane is a running API server with its etcd.
 type Plane struct {
 	// Config reaches the API server as a member of system:masters, without a
@@ -53,9 +59,11 @@ type Plane struct {
 	// Signer signs service account tokens as the API server does.
 	Signer Signer
 
+	opts      Options
 	folder    string
 	arguments []string
 	etcd      *exec.Cmd
+	etcdURL   string
 	server    *exec.Cmd
 	// ended is closed when the process of server has ended.
 	ended chan struct{}
@@ -63,12 +71,12 @@ type Plane struct {
 
 // Start runs etcd and an API server with our CRDs and that of JobSet. Their
 // files are in folder, which the caller removes after Stop.
-func Start(ctx context.Context, folder string) (*Plane, error) {
+func Start(ctx context.Context, folder string, opts Options) (*Plane, error) {
 	scheme, err := envtest.NewScheme()
 	if err != nil {
 		return nil, err
 	}
-	p := &Plane{Scheme: scheme, folder: folder}
+	p := &Plane{Scheme: scheme, opts: opts, folder: folder}
 	if err := p.start(ctx); err != nil {
 		return nil, errors.Join(err, p.Stop())
 	}
@@ -123,31 +131,28 @@ func (p *Plane) start(ctx context.Context) error {
 func (p *Plane) file(name string) string { return filepath.Join(p.folder, name) }
 
 func (p *Plane) writeFiles() error {
-	private, public, err := p.Signer.pem()
-	if err != nil {
-		return err
+	login := []byte(adminToken + ",administrator,administrator,system:masters\n")
+	if err := os.WriteFile(p.file(loginFile), login, 0o600); err != nil {
+		return fmt.Errorf("writing the login: %w", err)
 	}
-	for name, content := range map[string][]byte{
-		keyFile: private, publicFile: public,
-		loginFile: []byte(adminToken + ",administrator,administrator,system:masters\n"),
-	} {
-		if err := os.WriteFile(p.file(name), content, 0o600); err != nil {
-			return fmt.Errorf("writing keys: %w", err)
-		}
-	}
-	return nil
+	return p.writeKeys(p.Signer)
 }
 
 func (p *Plane) startEtcd(ctx context.Context, port, peerPort int) error {
 	url, peer := fmt.Sprintf("http://%s:%d", loopback, port), fmt.Sprintf("http://%s:%d", loopback, peerPort)
+	arguments := []string{
+		"--name=faults", "--data-dir=" + p.file("etcd"), "--log-level=error", "--unsafe-no-fsync",
+		"--listen-client-urls=" + url, "--advertise-client-urls=" + url,
+		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=faults=" + peer,
+	}
+	if p.opts.EtcdQuota > 0 {
+		arguments = append(arguments, fmt.Sprintf("--quota-backend-bytes=%d", p.opts.EtcdQuota))
+	}
 	var err error
-	p.etcd, err = p.run("etcd",
-		"--name=faults", "--data-dir="+p.file("etcd"), "--log-level=error", "--unsafe-no-fsync",
-		"--listen-client-urls="+url, "--advertise-client-urls="+url,
-		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=faults="+peer)
-	if err != nil {
+	if p.etcd, err = p.run("etcd", arguments...); err != nil {
 		return err
 	}
+	p.etcdURL = url
 	return await(ctx, "etcd", func(ctx context.Context) error { return answers(ctx, url+"/health") })
 }
 

@@ -5,6 +5,8 @@
 package controlplane
 
 import (
+	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -12,6 +14,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
+	"os"
 )
 
 const keyBits = 2048
@@ -46,4 +49,44 @@ func (s Signer) pem() (private, public []byte, err error) {
 	private = pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(s.Key)})
 	public = pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	return private, public, nil
+}
+
+// RotateKeys has the API server sign tokens with another key from now on. It
+// still honours and publishes the one before. The API server is away meanwhile.
+func (p *Plane) RotateKeys(ctx context.Context) error {
+	before := p.Signer
+	next, err := newSigner(before.Issuer)
+	if err != nil {
+		return err
+	}
+	if err := p.writeKeys(next, before); err != nil {
+		return err
+	}
+	if err := p.Kill(); err != nil {
+		return err
+	}
+	p.Signer = next
+	return p.Restart(ctx)
+}
+
+// writeKeys writes the key that signs, and all that are honoured.
+func (p *Plane) writeKeys(signer Signer, honoured ...Signer) error {
+	private, _, err := signer.pem()
+	if err != nil {
+		return err
+	}
+	var all bytes.Buffer
+	for _, s := range append([]Signer{signer}, honoured...) {
+		_, public, err := s.pem()
+		if err != nil {
+			return err
+		}
+		all.Write(public)
+	}
+	for name, content := range map[string][]byte{keyFile: private, publicFile: all.Bytes()} {
+		if err := os.WriteFile(p.file(name), content, 0o600); err != nil {
+			return fmt.Errorf("writing keys: %w", err)
+		}
+	}
+	return nil
 }
