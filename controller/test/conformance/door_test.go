@@ -45,6 +45,7 @@ var doorCases = map[string]doorCase{
 	"scheme without token":           {source: "18", change: authorization("Bearer"), code: 401, reason: "Unauthorized", upstream: "403", onPurpose: honestCode},
 	"two tokens in one header":       {source: "22", change: suffix(" another"), code: 401, reason: "Unauthorized", upstream: "403", onPurpose: honestCode},
 	"two Authorization headers":      {source: "hostile 16", change: func(r *http.Request) { r.Header.Add("Authorization", "Bearer x") }, code: 401, reason: "Unauthorized", upstream: "200, the first", onPurpose: "it is not said which one counts"},
+	"a header of 10 kB":              {source: "hostile 15", change: authorization("Bearer " + strings.Repeat("x", 10<<10)), code: 401, reason: "Unauthorized", upstream: "403", onPurpose: honestCode},
 	"a token in the query":           {source: "hostile 17", path: func(c *caller) string { return c.path() + "?access_token=" + c.token }, change: func(r *http.Request) { r.Header.Del("Authorization") }, code: 401, reason: "Unauthorized", upstream: "403", onPurpose: honestCode},
 	"scheme in small letters":        {source: "13", change: prefix("bearer "), code: 200, upstream: "200"},
 	"blanks around and between":      {source: "14, 15", change: prefix("  Bearer \t "), code: 200, upstream: "200"},

@@ -3,6 +3,7 @@
 package conformance_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -124,15 +125,25 @@ var identityCases = map[string]identityCase{
 			return c.token
 		},
 	},
+	"a service account that was deleted": {
+		source: "hostile 13", code: 200, upstream: "200",
+		arrange: func(t *testing.T, c *caller) string {
+			c.deleteAccount(t)
+			t.Cleanup(func() { // for the cases after this one
+				if err := c.kit.Prepare(context.WithoutCancel(t.Context())); err != nil {
+					t.Error(err)
+				}
+			})
+			return c.token
+		},
+	},
 	"a service account that was deleted and made again": {
 		source: "hostile 13", code: 200, upstream: "200",
 		arrange: func(t *testing.T, c *caller) string {
-			account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: c.kit.Namespace, Name: trainingpods.Account}}
-			if err := c.kit.Client.Delete(t.Context(), account); err != nil {
+			c.deleteAccount(t)
+			if err := c.kit.Prepare(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			account.ResourceVersion, account.UID = "", ""
-			c.create(t, account)
 			return c.token
 		},
 	},
@@ -183,6 +194,15 @@ func (c *caller) mint(t *testing.T, pod *corev1.Pod, audiences ...string) string
 func (c *caller) mintOwn(t *testing.T, pod *corev1.Pod) string {
 	t.Helper()
 	return c.mint(t, pod, reportlink.Audience(c.kit.Namespace, c.set.TrainJob.Name))
+}
+
+// deleteAccount deletes the service account of the pods.
+func (c *caller) deleteAccount(t *testing.T) {
+	t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: c.kit.Namespace, Name: trainingpods.Account}}
+	if err := c.kit.Client.Delete(t.Context(), account); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (c *caller) create(t *testing.T, object client.Object) {

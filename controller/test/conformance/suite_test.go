@@ -28,6 +28,7 @@ import (
 	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/reportapi"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/envtest"
+	"github.com/milepost-dev/milepost/controller/internal/testkit/leaks"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/livemanager"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/trainingpods"
 )
@@ -53,7 +54,7 @@ type bench struct {
 
 var shared *bench
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) { os.Exit(leaks.Check(run(m))) }
 
 func run(m *testing.M) int {
 	if os.Getenv(envtest.EnvAssets) == "" {

@@ -7,6 +7,7 @@ package admission_test
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"github.com/milepost-dev/milepost/controller/internal/admission"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/envtest"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/jobsetadmission"
+	"github.com/milepost-dev/milepost/controller/internal/testkit/leaks"
 	"github.com/milepost-dev/milepost/controller/internal/trainjob"
 )
 
@@ -34,6 +36,8 @@ var (
 	apiServer client.Client
 	endSuite  context.CancelFunc
 )
+
+func TestMain(m *testing.M) { os.Exit(leaks.Check(m.Run())) }
 
 func TestAdmission(t *testing.T) {
 	envtest.Require(t)

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/milepost-dev/milepost/controller/internal/testkit/envtest"
+	"github.com/milepost-dev/milepost/controller/internal/testkit/leaks"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/livemanager"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/trainingpods"
 )
@@ -31,6 +32,8 @@ var (
 	// program is the manager, in a folder that ends with the suite.
 	program, folder string
 )
+
+func TestMain(m *testing.M) { os.Exit(leaks.Check(m.Run())) }
 
 func TestReports(t *testing.T) {
 	envtest.Require(t)

@@ -6,6 +6,7 @@ package servingcert_test
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/milepost-dev/milepost/controller/internal/testkit/envtest"
+	"github.com/milepost-dev/milepost/controller/internal/testkit/leaks"
 )
 
 const (
@@ -34,6 +36,8 @@ var (
 	// admin may do everything, restricted what the manager may.
 	admin, restricted client.WithWatch
 )
+
+func TestMain(m *testing.M) { os.Exit(leaks.Check(m.Run())) }
 
 func TestServingCertificate(t *testing.T) {
 	envtest.Require(t)

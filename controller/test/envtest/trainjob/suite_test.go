@@ -7,6 +7,7 @@ package trainjob_test
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ import (
 	trainer "github.com/milepost-dev/milepost/controller/api/trainer/v1alpha1"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/envtest"
 	"github.com/milepost-dev/milepost/controller/internal/testkit/jobsetadmission"
+	"github.com/milepost-dev/milepost/controller/internal/testkit/leaks"
 	"github.com/milepost-dev/milepost/controller/internal/trainjob"
 )
 
@@ -40,6 +42,8 @@ var (
 
 	certSecret = types.NamespacedName{Namespace: operatorNamespace, Name: "kubeflow-trainer-webhook-cert"}
 )
+
+func TestMain(m *testing.M) { os.Exit(leaks.Check(m.Run())) }
 
 func TestTrainJob(t *testing.T) {
 	envtest.Require(t)
