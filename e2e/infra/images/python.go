@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -17,23 +16,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// The Debian release of the base and the Python it ships. Wheels are chosen
-// for that Python, whichever one this machine has.
-const (
-	release = "bookworm"
-	python  = "3.11"
-)
+// python is what the Debian release of the base ships. Wheels are chosen for it, whichever Python
+// this machine has.
+const python = "3.11"
 
 // SitePackages is where Python finds packages in the image, files of the kind .pth included.
 const SitePackages = "/usr/local/lib/python" + python + "/dist-packages"
-
-// Folder is a folder of this machine that goes into an image.
-type Folder struct {
-	// Source is the folder here.
-	Source string
-	// Target is the absolute path in the image.
-	Target string
-}
 
 // Python describes an image with Debian's Python, wheels and own code. Its
 // command is python3 and its user has no privileges.
@@ -84,7 +72,7 @@ func (s Store) Python(ctx context.Context, p Python) (string, error) {
 
 func (s Store) pythonLayers(ctx context.Context, p Python) ([]v1.Layer, key, error) {
 	k := newKey("python", p.Reference, p.WorkingDir)
-	base, err := s.layer(ctx, k, "debian-python-"+release+"-"+runtime.GOARCH, p.Output, time.Minute, debian)
+	base, err := s.base(ctx, k, PythonBase, p.Output)
 	if err != nil {
 		return nil, k, err
 	}
@@ -96,21 +84,8 @@ func (s Store) pythonLayers(ctx context.Context, p Python) ([]v1.Layer, key, err
 		}
 		layers = append(layers, wheels)
 	}
-	for _, folder := range p.Folders {
-		entries, err := folderEntries(folder.Source, folder.Target)
-		if err != nil {
-			return nil, k, err
-		}
-		if err := k.addEntries(entries); err != nil {
-			return nil, k, err
-		}
-		layer, err := entriesLayer(entries)
-		if err != nil {
-			return nil, k, err
-		}
-		layers = append(layers, layer)
-	}
-	return layers, k, nil
+	folders, err := folderLayers(k, p.Folders)
+	return append(layers, folders...), k, err
 }
 
 func (s Store) wheels(ctx context.Context, k key, p Python) (v1.Layer, error) {
@@ -124,30 +99,6 @@ func (s Store) wheels(ctx context.Context, k key, p Python) (v1.Layer, error) {
 	}
 	return s.layer(ctx, k, "wheels-"+own.String(), p.Output, 20*time.Second,
 		func(ctx context.Context, dir, file string) error { return installWheels(ctx, requirements, dir, file) })
-}
-
-// debian makes a small Debian with Python. Of what a package brings, only what
-// a program can miss is kept. debootstrap mounts things; in a mount namespace
-// of its own they are gone with it, whatever happens.
-func debian(ctx context.Context, dir, file string) error {
-	if os.Geteuid() != 0 {
-		return fmt.Errorf("a Debian base needs root: run this again as root")
-	}
-	if err := need("debootstrap", "debootstrap"); err != nil {
-		return err
-	}
-	root := filepath.Join(dir, "root")
-	err := quietly(ctx, "unshare", "--mount", "--propagation", "private", "--",
-		"debootstrap", "--variant=minbase", "--include=python3,ca-certificates", release, root)
-	if err != nil {
-		return err
-	}
-	if err := os.Symlink("/usr/bin/python3", filepath.Join(root, "usr/local/bin/python")); err != nil {
-		return fmt.Errorf("naming Python: %w", err)
-	}
-	return packFolder(ctx, root, file,
-		"./dev/*", "./proc/*", "./sys/*", "./var/cache/*", "./var/lib/apt/lists/*", "./var/log/*",
-		"./usr/share/doc/*", "./usr/share/man/*", "./usr/share/locale/*")
 }
 
 // machines maps Go's names of processors to those in the names of wheels.
