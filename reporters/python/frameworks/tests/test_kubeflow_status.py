@@ -7,7 +7,7 @@ import inspect
 
 import kubeflow.trainer
 import pytest
-from harness import Outcome, run
+from harness import EXAMPLES, Outcome, run
 
 import milepost.kubeflow
 
@@ -116,3 +116,11 @@ def test_outside_a_trainjob_nothing_is_said(module: str) -> None:
     outcome = run_with(module, program)
     assert outcome.output.count("\n") == run_with(module, "x = 1\nprint(x)\n").output.count("\n")
     assert "False" in outcome.output
+
+
+def test_the_example() -> None:
+    outcome = run(EXAMPLES / "kubeflow_sdk" / "train.py")
+    assert outcome.code == 0, outcome.output
+    assert outcome.final["progressPercentage"] == 100
+    assert float(outcome.metrics["accuracy"]) > 0.9
+    assert f"accuracy {float(outcome.metrics['accuracy']):.3f}" in outcome.output
