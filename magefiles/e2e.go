@@ -22,17 +22,17 @@ type E2e mg.Namespace
 const clusterVariable = "MILEPOST_E2E_KUBECONFIG"
 
 // All runs every suite on a cluster built from Go modules [root], or on that of $MILEPOST_E2E_KUBECONFIG.
-func (E2e) All(ctx context.Context) error { return runE2e(ctx, "./e2e/suites/...") }
+func (E2e) All(ctx context.Context) error { return runE2e(ctx, "e2e", "./e2e/suites/...") }
 
 // Suite runs one suite, a folder of e2e/suites, like All does [root].
-func (E2e) Suite(ctx context.Context, name string) error { return runE2e(ctx, "./e2e/suites/"+name) }
+func (E2e) Suite(ctx context.Context, name string) error { return runE2e(ctx, "e2e", "./e2e/suites/"+name) }
 
-// runE2e runs suites one after the other, since they share a cluster, and shows all they say.
-func runE2e(ctx context.Context, packages string) error {
+// runE2e runs the suites of a build tag one after the other, since they share a cluster, and shows all they say.
+func runE2e(ctx context.Context, tag, packages string) error {
 	if err := needCluster("e2e"); err != nil {
 		return err
 	}
-	flags := []string{"-tags=e2e", "-p=1", "-count=1", "-timeout=60m"}
+	flags := []string{"-tags=" + tag, "-p=1", "-count=1", "-timeout=60m"}
 	opts := testcount.Options{Out: os.Stdout, TrimPrefix: modulePrefix, Live: true}
 	return closing(testcount.GoTest(ctx, run.Cmd{}, opts, flags, []string{packages, "-ginkgo.v", "-ginkgo.no-color"}))
 }
