@@ -22,7 +22,12 @@ type metricList struct {
 	prefix string
 	// within holds the maps that the present one is an entry of.
 	within []uintptr
+	// seen counts entries of nested maps.
+	seen int
 }
+
+// mostEntries of nested maps are looked at in one call: maps that share maps can have more than there is time to see.
+const mostEntries = 1 << 16
 
 // add appends a metric, or the entries of a map. D7, D8.
 func (l *metricList) add(name string, value any) {
@@ -49,11 +54,15 @@ func (l *metricList) addMap(name string, nested reflect.Value) {
 	}
 	keys := nested.MapKeys()
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
-	inner := metricList{items: l.items, unfit: l.unfit, prefix: name + "/", within: append(slices.Clip(l.within), nested.Pointer())}
+	inner := *l
+	inner.prefix, inner.within = name+"/", append(slices.Clip(l.within), nested.Pointer())
 	for _, key := range keys {
+		if inner.seen++; inner.seen > mostEntries {
+			break
+		}
 		inner.add(key.String(), nested.MapIndex(key).Interface())
 	}
-	l.items, l.unfit = inner.items, inner.unfit
+	l.items, l.unfit, l.seen = inner.items, inner.unfit, inner.seen
 }
 
 func (l *metricList) group(name string, parts []Part) {

@@ -11,7 +11,7 @@ import type { Request } from "./values.js";
 
 type Answer = Record<string, unknown>;
 
-const capabilities = ["exit-hook", "own-handler", "items", "dynamic", "wide-int", "huge-int", "null"];
+const capabilities = ["exit-hook", "own-handler", "items", "dynamic", "wide-int", "huge-int", "null", "references"];
 
 /** Holds the reporter that is alive. */
 export class Executor {

@@ -66,7 +66,30 @@ export function decode(value: unknown): unknown {
     }
     case "$opaque":
       return new Opaque();
+    case "$self":
+      return holdsItself(content as string[]);
+    case "$twice":
+      return holdsTwice(Number(content));
     default:
       return Object.fromEntries(entries.map(([key, inner]) => [key, decode(inner)]));
   }
+}
+
+/** A map that holds itself under each of the names. */
+function holdsItself(names: readonly string[]): object {
+  const graph: Record<string, unknown> = {};
+  for (const name of names) {
+    graph[name] = graph;
+  }
+  graph.x = 1;
+  return graph;
+}
+
+/** Maps within each other, each of which holds the next one twice. */
+function holdsTwice(depth: number): unknown {
+  let graph: unknown = 1;
+  for (let level = 0; level < depth; level++) {
+    graph = { a: graph, b: graph };
+  }
+  return graph;
 }

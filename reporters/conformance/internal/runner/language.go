@@ -38,10 +38,10 @@ const defaultPatience = 15
 
 // capabilities are what the executor of each language has to offer, as PROTOCOL.md lists it.
 var capabilities = map[string][]string{
-	"go":         {"threads", "wide-int", "huge-int", "null"},
-	"python":     {"threads", "fork", "exit-hook", "own-handler", "items", "dynamic", "wide-int", "huge-int", "null"},
-	"typescript": {"exit-hook", "own-handler", "items", "dynamic", "wide-int", "huge-int", "null"},
-	"java":       {"threads", "exit-hook", "own-handler", "wide-int", "huge-int", "null"},
+	"go":         {"threads", "wide-int", "huge-int", "null", "references"},
+	"python":     {"threads", "fork", "exit-hook", "own-handler", "items", "dynamic", "wide-int", "huge-int", "null", "references"},
+	"typescript": {"exit-hook", "own-handler", "items", "dynamic", "wide-int", "huge-int", "null", "references"},
+	"java":       {"threads", "exit-hook", "own-handler", "wide-int", "huge-int", "null", "references"},
 	"rust":       {"threads"},
 }
 

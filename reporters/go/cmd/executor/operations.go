@@ -27,7 +27,7 @@ type answer map[string]any
 
 var operations = map[string]func(*executor, request) answer{
 	"hello": func(*executor, request) answer {
-		return answer{"language": "go", "version": milepost.Version, "capabilities": []string{"threads", "null", "wide-int", "huge-int"}}
+		return answer{"language": "go", "version": milepost.Version, "capabilities": []string{"threads", "null", "wide-int", "huge-int", "references"}}
 	},
 	"create": (*executor).create,
 	"clock": func(e *executor, r request) answer {

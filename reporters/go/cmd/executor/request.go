@@ -121,6 +121,31 @@ func special(key string, value any) (any, bool) {
 			return i.Int64(), true
 		}
 		return i, ok
+	case "$self":
+		return holdsItself(value)
+	case "$twice":
+		return holdsTwice(value)
 	}
 	return struct{}{}, key == "$opaque" // no number in it
+}
+
+// holdsItself is a map that holds itself under each of the names.
+func holdsItself(names any) (any, bool) {
+	list, ok := names.([]any)
+	graph := map[string]any{"x": 1}
+	for _, name := range list {
+		text, _ := name.(string)
+		graph[text] = graph
+	}
+	return graph, ok
+}
+
+// holdsTwice is maps within each other, each of which holds the next one twice.
+func holdsTwice(depth any) (any, bool) {
+	levels, ok := depth.(int64)
+	var graph any = 1
+	for range levels {
+		graph = map[string]any{"a": graph, "b": graph}
+	}
+	return graph, ok
 }

@@ -30,7 +30,26 @@ def value(given: Any) -> Any:
         return Item(value(given["$item"]))
     if "$opaque" in given:
         return object()
+    if "$self" in given:
+        return _holds_itself(given["$self"])
+    if "$twice" in given:
+        return _holds_twice(given["$twice"])
     return {name: value(item) for name, item in given.items()}
+
+
+def _holds_itself(names: list[str]) -> dict[str, Any]:
+    """A map that holds itself under each of the names."""
+    graph: dict[str, Any] = {}
+    graph.update(dict.fromkeys(names, graph), x=1)
+    return graph
+
+
+def _holds_twice(depth: int) -> Any:
+    """Maps within each other, each of which holds the next one twice."""
+    graph: Any = 1
+    for _ in range(depth):
+        graph = {"a": graph, "b": graph}
+    return graph
 
 
 def arguments(request: dict[str, Any]) -> dict[str, Any]:

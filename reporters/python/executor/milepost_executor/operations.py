@@ -30,6 +30,7 @@ CAPABILITIES = [
     "dynamic",
     "wide-int",
     "huge-int",
+    "references",
     "null",
 ]
 

@@ -26,7 +26,7 @@ import java.util.stream.LongStream;
  */
 public final class Executor {
   private static final List<String> CAPABILITIES =
-      List.of("threads", "exit-hook", "own-handler", "wide-int", "huge-int", "null");
+      List.of("threads", "exit-hook", "own-handler", "wide-int", "huge-int", "null", "references");
 
   private final List<Object> lines = Collections.synchronizedList(new ArrayList<>());
   private volatile long now;

@@ -83,8 +83,34 @@ final class Request {
     if (map.containsKey("$opaque")) {
       return new Object();
     }
+    if (map.get("$self") instanceof List) {
+      return holdsItself((List<?>) map.get("$self"));
+    }
+    if (map.get("$twice") instanceof Number) {
+      return holdsTwice(((Number) map.get("$twice")).intValue());
+    }
     Map<String, Object> nested = new LinkedHashMap<>();
     map.forEach((name, value) -> nested.put((String) name, value(value)));
     return nested;
+  }
+
+  /** A map that holds itself under each of the names. */
+  private static Map<String, Object> holdsItself(List<?> names) {
+    Map<String, Object> graph = new LinkedHashMap<>();
+    names.forEach(name -> graph.put((String) name, graph));
+    graph.put("x", 1);
+    return graph;
+  }
+
+  /** Maps within each other, each of which holds the next one twice. */
+  private static Object holdsTwice(int depth) {
+    Object graph = 1;
+    for (int level = 0; level < depth; level++) {
+      Map<String, Object> outer = new LinkedHashMap<>();
+      outer.put("a", graph);
+      outer.put("b", graph);
+      graph = outer;
+    }
+    return graph;
   }
 }

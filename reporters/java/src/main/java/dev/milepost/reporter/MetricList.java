@@ -37,6 +37,12 @@ final class MetricList {
   /** A whole number of more bits has surely too many digits, and is slow to write. */
   private static final int MOST_BITS = 4 * Wire.METRIC_VALUE_MAX_LENGTH;
 
+  /**
+   * Entries of nested maps that one call looks at: maps that share maps can have more than there is
+   * time to see.
+   */
+  private static final int MOST_ENTRIES = 1 << 16;
+
   private static final List<Class<?>> WHOLE =
       List.of(
           Byte.class,
@@ -60,6 +66,10 @@ final class MetricList {
 
   private final List<Entry> items = new ArrayList<>(4);
   final List<String> unfit = new ArrayList<>(0);
+  private int seen;
+
+  /** Maps that the present value is an entry of. */
+  private final List<Object> around = new ArrayList<>(0);
 
   /**
    * A metric whose value is text, or a Double or Float that becomes text when it is sent: the
@@ -90,9 +100,11 @@ final class MetricList {
   /** Adds a metric, or the entries of a map. Whatever the value does costs the metric alone. */
   void add(String name, Object value) {
     int before = items.size();
+    int depth = around.size();
     try {
       addValue(name, value);
     } catch (RuntimeException | StackOverflowError e) { // of the caller's object
+      around.subList(depth, around.size()).clear();
       items.subList(before, items.size()).clear();
       unfit.add(String.valueOf(name));
     }
@@ -102,20 +114,22 @@ final class MetricList {
   void addAll(Map<String, ?> entries) {
     try {
       if (entries != null) {
+        around.add(entries);
         ordered(entries).forEach((name, value) -> add((String) name, value));
       }
     } catch (RuntimeException | StackOverflowError e) { // of the caller's map
       unfit.add(entries.getClass().getSimpleName());
     }
+    around.clear();
   }
 
   private void addValue(String name, Object value) {
-    if (name == null || value instanceof Map && !fits(name, 0)) {
-      unfit.add(String.valueOf(name)); // a map that holds itself ends here
+    if (name == null) {
+      unfit.add("null");
       return;
     }
     if (value instanceof Map) {
-      ordered((Map<?, ?>) value).forEach((key, inner) -> addValue(name + "/" + key, inner));
+      addMap(name, (Map<?, ?>) value);
       return;
     }
     Object fit = value(value);
@@ -128,6 +142,31 @@ final class MetricList {
     } else {
       unfit.add(name);
     }
+  }
+
+  private void addMap(String name, Map<?, ?> map) {
+    if (!fits(name, 0) || isAround(map)) { // a map that holds itself ends here
+      unfit.add(name);
+      return;
+    }
+    around.add(map);
+    ordered(map)
+        .forEach(
+            (key, inner) -> {
+              if (++seen <= MOST_ENTRIES) {
+                addValue(name + "/" + key, inner);
+              }
+            });
+    around.remove(around.size() - 1);
+  }
+
+  private boolean isAround(Map<?, ?> map) {
+    for (Object outer : around) {
+      if (outer == map) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static Map<?, ?> ordered(Map<?, ?> map) {
