@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/magefile/mage/mg"
 
@@ -35,6 +36,31 @@ func (Reporter) Lint(ctx context.Context, language *string) error {
 // Package builds what is published of the reporters.
 func (Reporter) Package(ctx context.Context, language *string) error {
 	return reporterVerb(ctx, language, "package")
+}
+
+// Install builds each package, installs it into an empty project, and lets programs report from there.
+func (Reporter) Install(ctx context.Context, language *string) error {
+	list, err := languages.Read(reportersDir, given(language))
+	if err != nil {
+		return err
+	}
+	if err := buildBinary(ctx, "milepost"); err != nil {
+		return err
+	}
+	milepost, err := filepath.Abs("bin/milepost")
+	if err != nil {
+		return err
+	}
+	installer := languages.Installer{Milepost: milepost, Cache: filepath.Join(cacheDir(), "install")}
+	var total testcount.Result
+	for _, l := range list {
+		if missing := l.Missing(ctx); missing != "" {
+			total = total.Plus(absent("reporter "+l.Name, missing, inCI()))
+		} else {
+			total = total.Plus(installer.Install(ctx, l))
+		}
+	}
+	return closing(total, nil)
 }
 
 // Conformance checks every duty of BEHAVIOUR.md in the reporters; -cases names the beginnings of their ids.

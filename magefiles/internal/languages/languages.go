@@ -28,7 +28,10 @@ type Language struct {
 	Tools [][]string            `yaml:"tools"` // commands that must succeed
 	Verbs map[string][][]string `yaml:"verbs"` // commands of each verb
 	Count string                `yaml:"count"` // how the output of the verb test is counted
-	dir   string
+
+	Install Installation `yaml:"install"`
+
+	dir string
 }
 
 // verbs are what every language has to have.
@@ -70,6 +73,9 @@ func read(file string) (Language, error) {
 		if len(l.Verbs[verb]) == 0 {
 			return Language{}, fmt.Errorf("reading %s: the verb %s is missing", file, verb)
 		}
+	}
+	if l.Install.Artifact == "" || len(l.Install.Programs) == 0 {
+		return Language{}, fmt.Errorf("reading %s: install names no artifact or no program", file)
 	}
 	if !slices.Contains(testcount.Formats(), l.Count) {
 		return Language{}, fmt.Errorf("reading %s: count is %q, want one of %s", file, l.Count, strings.Join(testcount.Formats(), ", "))

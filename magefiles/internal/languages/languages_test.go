@@ -16,6 +16,7 @@ language: klingon
 tools: [[sh, -c, "true"]]
 verbs: {lint: [[sh, -c, "true"]], test: [[echo, 3 passed in 0.1s]], package: [[touch, made]]}
 count: pytest
+install: {artifact: made*, programs: [[sh, program]]}
 `
 
 // folder makes a folder of languages, each with the text of its language.yaml.
@@ -36,10 +37,11 @@ func folder(t *testing.T, texts ...string) string {
 
 func TestReadRefuses(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
-		"a language without a verb":         {strings.Replace(right, "lint:", "linting:", 1), "the verb lint is missing"},
-		"a way to count that nobody knows":  {strings.Replace(right, "pytest", "fingers", 1), `count is "fingers"`},
-		"a file that is no YAML":            {"language: [", "language.yaml"},
-		"a language that is not among them": {strings.Replace(right, "klingon", "french", 1), "there are: french"},
+		"a language without a verb":          {strings.Replace(right, "lint:", "linting:", 1), "the verb lint is missing"},
+		"a way to count that nobody knows":   {strings.Replace(right, "pytest", "fingers", 1), `count is "fingers"`},
+		"a language that nobody can install": {strings.Replace(right, "programs: [[sh, program]]", "", 1), "no program"},
+		"a file that is no YAML":             {"language: [", "language.yaml"},
+		"a language that is not among them":  {strings.Replace(right, "klingon", "french", 1), "there are: french"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := languages.Read(folder(t, tc.text), "klingon")

@@ -1,0 +1,3 @@
+module example.com/train
+
+go 1.24
