@@ -26,5 +26,6 @@ def test_an_example_runs_in_a_train_job(server: Endpoint, program_environment: d
 def test_an_example_runs_anywhere_else(program_environment: dict[str, str], example: str) -> None:
     laptop = {name: text for name, text in program_environment.items() if not name.startswith("KUBEFLOW_")}
     ended = subprocess.run([sys.executable, "-c", example], env=laptop, check=True, capture_output=True, text=True)
-    assert len(ended.stderr.splitlines()) == 1
+    # The function of the Kubeflow SDK says nothing there.
+    assert len(ended.stderr.splitlines()) == (0 if "kubeflow" in example else 1)
     assert ended.stdout == ""
