@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -52,7 +51,7 @@ func (Reporter) Install(ctx context.Context, language *string) error {
 		return err
 	}
 	installer := languages.Installer{Milepost: milepost, Cache: filepath.Join(cacheDir(), "install")}
-	var total testcount.Result
+	total := testcount.Result{}
 	for _, l := range list {
 		if missing := l.Missing(ctx); missing != "" {
 			total = total.Plus(absent("reporter "+l.Name, missing, inCI()))
@@ -90,17 +89,22 @@ func testReporters(ctx context.Context, language *string, elsewhere map[string]b
 	return total, err
 }
 
-// reporterVerb does the same in every language and goes on after a failure.
+// reporterVerb does the same in every language, goes on after a failure, and counts languages.
 func reporterVerb(ctx context.Context, language *string, verb string) error {
 	list, err := languages.Read(reportersDir, given(language))
+	var total testcount.Result
 	for _, l := range list {
-		if missing := l.Missing(ctx); missing != "" && !inCI() {
-			fmt.Printf("skipped: reporter %s: %s\n", l.Name, missing)
+		if missing := l.Missing(ctx); missing != "" {
+			total = total.Plus(absent("reporter "+l.Name, missing, inCI()))
+		} else if failure := l.Do(ctx, verb); failure != nil {
+			fmt.Printf("FAIL  %s: %v\n", l.Name, failure)
+			total.Failed++
 		} else {
-			err = errors.Join(err, l.Do(ctx, verb))
+			fmt.Printf("ok    %s: %s\n", l.Name, verb)
+			total.Passed++
 		}
 	}
-	return err
+	return closing(total, err)
 }
 
 // given is the value of an option, empty when it was left out.
