@@ -14,10 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/milepost-dev/milepost/controller/internal/testkit/envtest"
@@ -36,6 +39,7 @@ var built string
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
 func buildAndRun(m *testing.M) int {
+	ctrl.SetLogger(logr.Discard())
 	folder, err := os.MkdirTemp("", "manager")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -128,7 +132,11 @@ func TestAPortThatIsTakenIsSaidAtOnce(t *testing.T) {
 		})
 		p := reaching(t, cluster.Config)
 		p.wantPortTaken(t)
-		api, err := client.New(cluster.Config, client.Options{Scheme: cluster.Scheme})
+		scheme := runtime.NewScheme()
+		if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+			t.Fatal(err)
+		}
+		api, err := client.New(cluster.Config, client.Options{Scheme: scheme})
 		if err != nil {
 			t.Fatal(err)
 		}
