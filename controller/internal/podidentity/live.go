@@ -4,7 +4,9 @@ package podidentity
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/milepost-dev/milepost/controller/internal/report"
 )
 
 const (
@@ -22,10 +27,18 @@ const (
 	// lookedUpFor is how long the answer of a look-up counts. A pod deleted
 	// meanwhile is noticed that much later.
 	lookedUpFor  = 3 * time.Second
-	lookUpQPS    = 10
-	lookUpBurst  = 20
 	maxLookedUp  = 1024
 	lookUpAtMost = 2 * time.Second
+	// What look-ups may cost: over all, and for one namespace, so that none can
+	// use up what the pods of others need.
+	lookUpQPS   = 40
+	lookUpBurst = 80
+	spaceQPS    = 10
+	spaceBurst  = 20
+	// maxSpaces is the number of namespaces whose look-ups are counted. The one
+	// without a look-up for longest starts anew.
+	maxSpaces = 1024
+	spaceFor  = time.Minute
 )
 
 // live looks up what the caches do not know yet, for callers that have just been
@@ -33,9 +46,15 @@ const (
 // here, each answer counts for a while, and there is a limit over all.
 type live struct {
 	reader ctrlclient.Reader
+	clock  clock.Clock
 	limit  flowcontrol.PassiveRateLimiter
-	// answers holds the metadata of each object; nil for one that is not there.
+	// spaces holds the limit of each namespace.
+	spaces *utilcache.LRUExpireCache
+	// answers holds the metadata of each object, nil for one that is not there,
+	// and the UID of each TrainJob.
 	answers *utilcache.LRUExpireCache
+
+	mu sync.Mutex
 }
 
 func newLive(cfg Config) *live {
@@ -44,6 +63,8 @@ func newLive(cfg Config) *live {
 	}
 	return &live{
 		reader:  cfg.Live,
+		clock:   cfg.Clock,
+		spaces:  utilcache.NewLRUExpireCacheWithClock(maxSpaces, cfg.Clock),
 		limit:   flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(lookUpQPS, lookUpBurst, cfg.Clock),
 		answers: utilcache.NewLRUExpireCacheWithClock(maxLookedUp, cfg.Clock),
 	}
@@ -62,7 +83,7 @@ func (l *live) find(ctx context.Context, p place) (*metav1.PartialObjectMetadata
 	if held, ok := l.answers.Get(p); ok {
 		return held.(*metav1.PartialObjectMetadata), nil
 	}
-	if !l.limit.TryAccept() {
+	if !l.mayAsk(p.key.Namespace) {
 		return nil, fmt.Errorf("looking up %s %q: too many look-ups at present", p.kind.Kind, p.key)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookUpAtMost)
@@ -82,6 +103,48 @@ func (l *live) find(ctx context.Context, p place) (*metav1.PartialObjectMetadata
 	return found, nil
 }
 
+// mayAsk takes a look-up out of what a namespace may cost, and out of what all
+// may.
+func (l *live) mayAsk(namespace string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	held, ok := l.spaces.Get(namespace)
+	if !ok {
+		held = flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(spaceQPS, spaceBurst, l.clock)
+	}
+	l.spaces.Add(namespace, held, spaceFor)
+	return held.(flowcontrol.PassiveRateLimiter).TryAccept() && l.limit.TryAccept()
+}
+
+// isFresh tells whether a token was made so lately that its pod and the owners of
+// that may be newer than the caches.
+func (i *Identifier) isFresh(p *proof) bool {
+	return i.live != nil && i.cfg.Clock.Since(p.issued) <= freshFor
+}
+
+// findJob returns the UID of a TrainJob that the cache does not know, or knows in
+// an earlier life only. It is empty when there is none. It is asked when the
+// owners of a pod, which exist, lead to that TrainJob.
+func (i *Identifier) findJob(ctx context.Context, p *proof, job report.JobKey) (types.UID, error) {
+	if !i.isFresh(p) {
+		return "", nil
+	}
+	if held, ok := i.live.answers.Get(job); ok {
+		return held.(types.UID), nil
+	}
+	if !i.live.mayAsk(job.Namespace) {
+		return "", fmt.Errorf("looking up TrainJob %q: too many look-ups at present", job)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookUpAtMost)
+	defer cancel()
+	uid, err := i.jobs.Find(ctx, job)
+	if err != nil && !errors.Is(err, report.ErrUnknownJob) {
+		return "", fmt.Errorf("looking up TrainJob %q: %w", job, err)
+	}
+	i.live.answers.Add(job, uid, lookedUpFor)
+	return uid, nil
+}
+
 // lookUp reads an object of one life from the cache, or past it when the token
 // is so new that the cache may be behind. It is nil when there is none. The
 // object must not be changed.
@@ -90,7 +153,7 @@ func (i *Identifier) lookUp(ctx context.Context, p *proof, kind schema.GroupVers
 	if err != nil || object != nil && object.UID == uid {
 		return object, err
 	}
-	if i.live == nil || i.cfg.Clock.Since(p.issued) > freshFor {
+	if !i.isFresh(p) {
 		return nil, nil
 	}
 	return i.live.find(ctx, place{kind: kind, key: types.NamespacedName{Namespace: p.namespace, Name: name}, uid: uid})

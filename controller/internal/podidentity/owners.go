@@ -52,7 +52,14 @@ func (i *Identifier) podOf(ctx context.Context, p *proof, from *report.Sender) (
 		p.owner.uid.Store(owner)
 	}
 	if *owner != from.JobUID {
-		return refuse("otherLife", "the pod belongs to an earlier TrainJob of this name"), nil
+		uid, err := i.findJob(ctx, p, from.Job)
+		if err != nil {
+			return nil, err
+		}
+		if *owner != uid {
+			return refuse("otherLife", "the pod belongs to an earlier TrainJob of this name"), nil
+		}
+		from.JobUID = uid
 	}
 	from.Pod, from.PodUID, from.PodCreated = p.pod.Name, p.pod.UID, pod.CreationTimestamp.Time
 	return nil, nil

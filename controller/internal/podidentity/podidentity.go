@@ -15,8 +15,9 @@
 // exists now, each link compared by UID. So a token of another job, of another
 // pod of the namespace, of a deleted pod, or of a pod of a deleted TrainJob of
 // the same name is refused. All of it is read from informer caches that hold
-// metadata alone; a report costs no call. Only while a pod is newer than the
-// cache is it looked up past it, within a limit.
+// metadata alone; a report costs no call. Only while a pod or its TrainJob is
+// newer than the cache is it looked up past it, within a limit: over all, and for
+// each namespace. Who is over it is told to come again, not that there is none.
 //
 // # What is not proven
 //
@@ -64,6 +65,9 @@ type Jobs interface {
 	// JobUID returns the UID of a TrainJob; report.ErrUnknownJob when there is
 	// none of that name. It costs no call.
 	JobUID(ctx context.Context, job report.JobKey) (types.UID, error)
+	// Find does the same past the cache, at the cost of a call, and has whoever
+	// stores reports know the job from then on.
+	Find(ctx context.Context, job report.JobKey) (types.UID, error)
 }
 
 // Config of an Identifier. Every field has a default.
@@ -194,17 +198,19 @@ func (i *Identifier) Identify(ctx context.Context, bearer string, job report.Job
 	if err := p.addressed(job); err != nil {
 		return report.Sender{}, err
 	}
-	uid, err := i.jobs.JobUID(ctx, job)
-	if err != nil {
-		return report.Sender{}, undecided("cannot look up the TrainJob at present", err)
+	uid, unknown := i.jobs.JobUID(ctx, job)
+	if unknown != nil && !(errors.Is(unknown, report.ErrUnknownJob) && i.isFresh(p)) {
+		return report.Sender{}, undecided("cannot look up the TrainJob at present", unknown)
 	}
 	from := report.Sender{Job: job, JobUID: uid, User: p.user}
 	refusal, err := i.podOf(ctx, p, &from)
-	if err != nil {
-		return report.Sender{}, undecided("cannot look up the pod at present", err)
-	}
-	if refusal == nil {
+	switch {
+	case err != nil:
+		return report.Sender{}, undecided("cannot look up the pod and its TrainJob at present", err)
+	case refusal == nil:
 		return from, nil
+	case unknown != nil:
+		return report.Sender{}, unknown
 	}
 	return i.review.allowed(ctx, bearer, p, from, refusal)
 }

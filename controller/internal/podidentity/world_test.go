@@ -46,6 +46,10 @@ func (j jobsOf) JobUID(_ context.Context, job report.JobKey) (types.UID, error) 
 	return "", report.Refuse(report.ErrUnknownJob, "unknownJob", "Train job not found")
 }
 
+func (j jobsOf) Find(ctx context.Context, job report.JobKey) (types.UID, error) {
+	return j.JobUID(ctx, job)
+}
+
 // world is a cluster with one training pod, as seen through caches.
 type world struct {
 	issuer *tokens.Issuer

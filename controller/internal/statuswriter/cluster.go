@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -39,10 +40,20 @@ type Cluster struct {
 	reader ctrlclient.Reader
 	client *client
 
+	// early holds what Find found, by report.JobKey, until the cache shows it.
+	early *utilcache.LRUExpireCache
+
 	mu sync.Mutex
 	// ahead holds what is known to be newer than the cache, by UID.
 	ahead map[types.UID]report.Kept
 }
+
+const (
+	// maxEarly bounds the memory of TrainJobs that the cache does not know, and
+	// earlyFor how long a cache may be behind.
+	maxEarly = 1024
+	earlyFor = 10 * time.Minute
+)
 
 var _ Target = (*Cluster)(nil)
 
@@ -53,12 +64,20 @@ func NewCluster(reader ctrlclient.Reader, config *rest.Config, httpClient *http.
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{reader: reader, client: c, ahead: map[types.UID]report.Kept{}}, nil
+	return &Cluster{reader: reader, client: c, early: utilcache.NewLRUExpireCache(maxEarly), ahead: map[types.UID]report.Kept{}}, nil
 }
 
 // Load returns what is stored, as far as this process knows.
 func (c *Cluster) Load(ctx context.Context, job report.JobKey) (report.Kept, error) {
 	obj, err := c.read(ctx, job)
+	if found, ok := c.beforeCache(job, obj, err); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if own, ok := c.ahead[found.JobUID]; ok && newer(own.Version, found.Version) {
+			return own, nil
+		}
+		return found, nil
+	}
 	if err != nil {
 		return report.Kept{}, err
 	}
@@ -79,10 +98,42 @@ func (c *Cluster) Load(ctx context.Context, job report.JobKey) (report.Kept, err
 // there is none. It costs no call.
 func (c *Cluster) JobUID(ctx context.Context, job report.JobKey) (types.UID, error) {
 	obj, err := c.read(ctx, job)
+	if found, ok := c.beforeCache(job, obj, err); ok {
+		return found.JobUID, nil
+	}
 	if err != nil {
 		return "", err
 	}
 	return obj.UID, nil
+}
+
+// Find does the same past the cache, at the cost of a call. What it finds counts
+// until the cache shows the TrainJob.
+func (c *Cluster) Find(ctx context.Context, job report.JobKey) (types.UID, error) {
+	found, err := c.client.get(ctx, job)
+	if err != nil {
+		return "", err
+	}
+	c.early.Add(job, found, earlyFor)
+	return found.JobUID, nil
+}
+
+// beforeCache returns what Find found, unless the cache has caught up: with an
+// object or the error of a look into it.
+func (c *Cluster) beforeCache(job report.JobKey, obj *trainer.TrainJob, err error) (report.Kept, bool) {
+	if err != nil && !errors.Is(err, report.ErrUnknownJob) {
+		return report.Kept{}, false
+	}
+	held, ok := c.early.Get(job)
+	if !ok {
+		return report.Kept{}, false
+	}
+	found := held.(report.Kept)
+	if err == nil && !newer(found.Version, obj.ResourceVersion) {
+		c.early.Remove(job)
+		return report.Kept{}, false
+	}
+	return found, true
 }
 
 // read returns the object in the cache, which must not be changed.
@@ -103,21 +154,30 @@ func (c *Cluster) read(ctx context.Context, job report.JobKey) (*trainer.TrainJo
 func (c *Cluster) Store(ctx context.Context, job report.JobKey, kept report.Kept, rep report.Report) error {
 	version, err := c.client.patch(ctx, job, kept, rep)
 	if errors.Is(err, report.ErrConflict) {
-		now, readErr := c.client.get(ctx, job)
-		if readErr != nil {
-			return readErr
-		}
-		if now.JobUID != kept.JobUID {
-			return report.Refuse(report.ErrUnknownJob, "recreated", "Train job not found")
-		}
-		c.remember(now)
-		return err
+		err = c.afterConflict(ctx, job, kept, err)
+	}
+	if errors.Is(err, report.ErrUnknownJob) {
+		c.early.Remove(job)
 	}
 	if err != nil {
 		return err
 	}
 	c.remember(report.Kept{JobUID: kept.JobUID, Report: &rep, Version: version})
 	return nil
+}
+
+// afterConflict reads what is stored now and returns the conflict, or what is
+// worse.
+func (c *Cluster) afterConflict(ctx context.Context, job report.JobKey, kept report.Kept, conflict error) error {
+	now, err := c.client.get(ctx, job)
+	if err != nil {
+		return err
+	}
+	if now.JobUID != kept.JobUID {
+		return report.Refuse(report.ErrUnknownJob, "recreated", "Train job not found")
+	}
+	c.remember(now)
+	return conflict
 }
 
 func (c *Cluster) remember(kept report.Kept) {
@@ -141,6 +201,7 @@ func (c *Cluster) Watch(ctx context.Context, informers ctrlcache.Informers, forg
 			if job, ok := obj.(*trainer.TrainJob); ok {
 				c.drop(job.UID)
 				forget(job.UID)
+				c.gone(job)
 			}
 		},
 		UpdateFunc: func(before, after any) {
@@ -163,6 +224,14 @@ func (c *Cluster) drop(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.ahead, uid)
+}
+
+// gone ends what Find found of a TrainJob that the cache has seen deleted.
+func (c *Cluster) gone(obj *trainer.TrainJob) {
+	job := report.JobKey{Namespace: obj.Namespace, Name: obj.Name}
+	if held, ok := c.early.Get(job); ok && held.(report.Kept).JobUID == obj.UID {
+		c.early.Remove(job)
+	}
 }
 
 // newer compares versions of one object. Versions that cannot be compared are

@@ -14,7 +14,9 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,6 +35,13 @@ type fakeAPI struct {
 
 	mu       sync.Mutex
 	versions []fakeVersion
+	gone     bool
+}
+
+func (a *fakeAPI) remove() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.gone = true
 }
 
 type fakeVersion struct {
@@ -42,7 +51,7 @@ type fakeVersion struct {
 
 func newFakeAPI(call time.Duration) *fakeAPI {
 	return &fakeAPI{call: call, versions: []fakeVersion{{since: time.Now(), object: map[string]any{
-		"metadata": map[string]any{"name": apiJob, "namespace": "ns", "uid": "uid-" + apiJob, "resourceVersion": "1"},
+		"metadata": map[string]any{"name": apiJob, "namespace": "ns", "uid": "uid-" + apiJob, "resourceVersion": "10"},
 	}}}}
 }
 
@@ -61,6 +70,12 @@ func (a *fakeAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 func (a *fakeAPI) serve(r *http.Request) (code int, body any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.gone {
+		return http.StatusNotFound, metav1.Status{
+			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Details: &metav1.StatusDetails{Name: apiJob},
+			Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound,
+		}
+	}
 	newest := a.versions[len(a.versions)-1].object
 	if r.Method == http.MethodGet {
 		return http.StatusOK, newest
@@ -145,6 +160,9 @@ type lateCache struct {
 	ctrlclient.Reader
 	api *fakeAPI
 	lag time.Duration
+	// empty hides the TrainJob, and earlier shows another life of its name.
+	empty   bool
+	earlier *trainer.TrainJob
 }
 
 // Get returns the TrainJob as it was a while ago.
@@ -153,7 +171,14 @@ func (c *lateCache) Get(_ context.Context, key types.NamespacedName, into ctrlcl
 	if !ok {
 		return fmt.Errorf("no cache of %T for %s", into, key)
 	}
-	*job = *c.api.at(time.Now().Add(-c.lag))
+	switch {
+	case c.empty:
+		return apierrors.NewNotFound(schema.GroupResource{Group: trainer.GroupName, Resource: resource}, key.Name)
+	case c.earlier != nil:
+		*job = *c.earlier
+	default:
+		*job = *c.api.at(time.Now().Add(-c.lag))
+	}
 	return nil
 }
 
