@@ -102,7 +102,7 @@ func (b frameworksBuild) run(ctx context.Context, e frameworks.Environment, said
 	for i, file := range e.Requirements {
 		files[i] = filepath.Join(frameworksDir, file)
 	}
-	interpreter, err := b.store.Environment(ctx, e.Name, files...)
+	interpreter, err := b.environment(ctx, e.Name, e.Base, files)
 	if err != nil {
 		return err
 	}
@@ -113,4 +113,11 @@ func (b frameworksBuild) run(ctx context.Context, e frameworks.Environment, said
 	env := []string{frameworksBinary + "=" + b.binary, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="}
 	cmd := run.Cmd{Dir: frameworksDir, Env: env, Stdout: said, Stderr: said}
 	return cmd.Run(ctx, interpreter, append([]string{"-m", "pytest", "--quiet"}, e.Tests...)...)
+}
+
+func (b frameworksBuild) environment(ctx context.Context, name, base string, files []string) (python string, err error) {
+	if base == "" {
+		return b.store.Environment(ctx, name, files...)
+	}
+	return b.store.Above(ctx, filepath.Join(frameworksDir, base), name, files...)
 }

@@ -65,6 +65,7 @@ func TestReadRefuses(t *testing.T) {
 		"tests that do not exist":        {strings.ReplaceAll(right, "test_light.py", "test_gone.py"), "", "test_gone.py"},
 		"no tests":                       {strings.ReplaceAll(right, "tests: [test_light.py]", "tests: []"), "", "needs a name"},
 		"a word that nobody knows":       {strings.Replace(right, "heavy", "weighty", 1), "", "weighty"},
+		"a base that does not exist":     {strings.Replace(right, "name: light", "name: light, base: gone.txt", 1), "", "gone.txt"},
 		"a name that is a path":          {strings.Replace(right, "name: light", "name: ../light", 1), "", "needs a name"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,6 +86,7 @@ case "$*" in
 *"-m venv"*) mkdir -p "$4/bin" && cp "$0" "$4/bin/python";;
 *"-m pip"*) [ "$(grep -c -- '-m pip' ` + dir + `/calls)" -gt ` + failures + ` ];;
 *sys.version\)) echo 3.99;;
+*purelib*) dirname "$0";;
 esac
 `
 	python := filepath.Join(dir, "python")
@@ -119,6 +121,37 @@ func TestAnEnvironmentIsMadeOnceWithAFakePython(t *testing.T) {
 	write(t, file, "tqdm==2\n")
 	if other := get(); other == first {
 		t.Error("other requirements gave the same environment")
+	}
+}
+
+func TestEnvironmentsShareABaseWithAFakePython(t *testing.T) {
+	store, calls := fakePython(t, "0")
+	dir := t.TempDir()
+	base, file := filepath.Join(dir, "stone.txt"), filepath.Join(dir, "x.txt")
+	write(t, base, "stone==1\n")
+	write(t, file, "tqdm==1\n")
+	get := func(name string) (named string) {
+		t.Helper()
+		python, err := store.Above(t.Context(), base, name, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(filepath.Dir(python), "milepost-base.pth"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	first := get("x")
+	if second := get("y"); second != first || !strings.HasPrefix(first, filepath.Join(store.Dir, "stone-")) {
+		t.Errorf("x finds more packages in %q, y in %q, want one folder of stone", first, second)
+	}
+	if strings.Count(calls(), "--requirement "+base) != 1 {
+		t.Errorf("the base is not installed once, with the calls:\n%s", calls())
+	}
+	write(t, base, "stone==2\n")
+	if other := get("x"); other == first {
+		t.Error("another base gave the same packages")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/milepost-dev/milepost/magefiles/internal/run"
 )
@@ -20,6 +21,8 @@ const (
 	tries = 3
 	// finished is the file that says that everything is installed.
 	finished = "milepost-finished"
+	// below is the file that names the packages of another environment.
+	below    = "milepost-base.pth"
 	keyBytes = 6
 )
 
@@ -44,7 +47,26 @@ func (s Store) Missing(ctx context.Context) string {
 // installed where that has not been done yet. An environment is another one when a file or the
 // interpreter changes.
 func (s Store) Environment(ctx context.Context, name string, files ...string) (python string, err error) {
-	key, err := s.key(ctx, files)
+	return s.environment(ctx, name, "", files)
+}
+
+// Above is an environment that finds the packages of the base's file in an environment that
+// others share. Its own packages win.
+func (s Store) Above(ctx context.Context, base, name string, files ...string) (python string, err error) {
+	below, err := s.Environment(ctx, strings.TrimSuffix(filepath.Base(base), filepath.Ext(base)), base)
+	if err != nil {
+		return "", err
+	}
+	packages, err := packagesOf(ctx, below)
+	if err != nil {
+		return "", err
+	}
+	return s.environment(ctx, name, packages, files)
+}
+
+// environment makes an environment, which also has the packages of a folder unless that is empty.
+func (s Store) environment(ctx context.Context, name, packages string, files []string) (python string, err error) {
+	key, err := s.key(ctx, packages, files)
 	if err != nil {
 		return "", err
 	}
@@ -58,6 +80,16 @@ func (s Store) Environment(ctx context.Context, name string, files ...string) (p
 	if err := (run.Cmd{}).Run(ctx, s.Python, "-m", "venv", "--clear", dir); err != nil {
 		return "", err
 	}
+	if packages != "" {
+		own, err := packagesOf(ctx, python)
+		if err != nil {
+			return "", err
+		}
+		// Python adds the folders that such a file names, behind its own.
+		if err := os.WriteFile(filepath.Join(own, below), []byte(packages+"\n"), 0o600); err != nil {
+			return "", err
+		}
+	}
 	args := []string{"install"}
 	for _, file := range files {
 		args = append(args, "--requirement", file)
@@ -70,6 +102,12 @@ func (s Store) Environment(ctx context.Context, name string, files ...string) (p
 	return "", err
 }
 
+// packagesOf is the folder where an interpreter has its packages.
+func packagesOf(ctx context.Context, python string) (string, error) {
+	out, err := run.Cmd{}.Output(ctx, python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+	return strings.TrimSpace(out), err
+}
+
 // Pip runs pip in an environment.
 func Pip(ctx context.Context, python string, args ...string) error {
 	all := append([]string{"-m", "pip", "--quiet", "--disable-pip-version-check", "--retries", "5"}, args...)
@@ -77,13 +115,16 @@ func Pip(ctx context.Context, python string, args ...string) error {
 }
 
 // key changes with everything that an environment is made from.
-func (s Store) key(ctx context.Context, files []string) (string, error) {
+func (s Store) key(ctx context.Context, packages string, files []string) (string, error) {
 	version, err := run.Cmd{}.Output(ctx, s.Python, "-c", "import sys; print(sys.base_prefix, sys.version)")
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.New()
 	_, _ = fmt.Fprintf(sum, "%q", version) // a hash takes everything
+	if packages != "" {
+		_, _ = fmt.Fprintf(sum, "%q", packages) // whose name changes with what is in it
+	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {

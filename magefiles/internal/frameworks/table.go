@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -24,6 +25,7 @@ const Table = "frameworks.yaml"
 // Environment is a set of packages at fixed versions, and the tests that need them.
 type Environment struct {
 	Name         string   `yaml:"name"`
+	Base         string   `yaml:"base"`         // file for pip with packages too large to have twice
 	Requirements []string `yaml:"requirements"` // files for pip
 	Tests        []string `yaml:"tests"`        // files for pytest
 	Heavy        bool     `yaml:"heavy"`        // takes gigabytes or many minutes; runs by name only
@@ -70,14 +72,20 @@ func (e Environment) validate(folder string) error {
 		return fmt.Errorf("environment %q needs a name, requirements and tests", e.Name)
 	}
 	var errs []error
-	for _, files := range [][]string{e.Requirements, e.Tests} {
-		for _, file := range files {
-			_, err := os.Stat(filepath.Join(folder, file))
-			errs = append(errs, err)
-		}
+	for _, file := range slices.Concat(e.Requirements, e.Tests, e.base()) {
+		_, err := os.Stat(filepath.Join(folder, file))
+		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("environment %s: %w", e.Name, err)
 	}
 	return nil
+}
+
+// base is the file of the packages that other environments have as well, if there is one.
+func (e Environment) base() []string {
+	if e.Base == "" {
+		return nil
+	}
+	return []string{e.Base}
 }
