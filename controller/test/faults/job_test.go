@@ -27,9 +27,6 @@ type job struct {
 	token string
 	pod   *corev1.Pod
 
-	// turn is held by a sender whose reports must not overtake those of another.
-	turn sync.Mutex
-
 	mu sync.Mutex
 	// sent is the sequence of the newest report.
 	sent int
@@ -48,8 +45,7 @@ func (s *site) newJob(ctx context.Context, name string) (*job, error) {
 }
 
 // next returns the body of the next report of the job. With finals every so
-// manieth says 100 %: counted by job, so that no two of them are of one second,
-// which is all that the stored time can tell apart.
+// manieth says 100 %.
 func (j *job) next(finals bool) (number int, final bool, body string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

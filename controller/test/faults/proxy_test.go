@@ -144,10 +144,10 @@ func fail(w http.ResponseWriter, code int, retryAfter string) {
 	})
 }
 
-// isOwnerWatch tells whether a request watches pods, Jobs or JobSets.
+// isOwnerWatch tells whether a request watches pods, Jobs, JobSets or TrainJobs.
 func isOwnerWatch(r *http.Request) bool {
 	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
-	return r.URL.Query().Get("watch") != "" && slices.Contains([]string{"pods", "jobs", "jobsets"}, name)
+	return r.URL.Query().Get("watch") != "" && slices.Contains([]string{"pods", "jobs", "jobsets", "trainjobs"}, name)
 }
 
 // delayWatches holds back what watches of pods and their owners say from now on.

@@ -56,8 +56,8 @@ func (v *service) clients(trust *tls.Config) func() *http.Client {
 	}
 }
 
-// TestReplicas replaces two replicas one after the other under many clients, and
-// then kills the leader.
+// TestReplicas replaces two replicas one after the other under many clients, of
+// which several report for the same job at a time, and then kills the leader.
 func TestReplicas(t *testing.T) {
 	s := require(t)
 	opts := livemanager.Options{LeaderElect: true}
@@ -67,7 +67,7 @@ func TestReplicas(t *testing.T) {
 		front.add(m)
 	}
 	perJob := scale(5, 25)
-	f := launch(t, plan{jobs: s.jobs, perJob: perJob, inTurn: true, client: front.clients(newTrust(t, old[0])), address: "service", retries: 1})
+	f := launch(t, plan{jobs: s.jobs, perJob: perJob, client: front.clients(newTrust(t, old[0])), address: "service", retries: 1})
 	rate := f.flow(t)
 	stopWatch := s.watchFinals(t, s.jobs)
 	mark := f.mark()

@@ -55,7 +55,6 @@ type sender struct {
 	client *http.Client
 	url    string
 	finals bool
-	inTurn bool
 	// retries is how often a report is sent again that was not answered by 200.
 	retries int
 }
@@ -81,10 +80,6 @@ type plan struct {
 	client  func() *http.Client
 	address string
 	retries int
-	// inTurn has the senders of a job report one after the other, as one client
-	// does that connects anew: replicas tell reports apart by whole seconds, so
-	// what is sent at the same time has no order.
-	inTurn bool
 	// withoutFinals leaves final reports out.
 	withoutFinals bool
 }
@@ -101,7 +96,7 @@ func launch(t *testing.T, p plan) *fleet {
 	for i := range p.perJob * len(p.jobs) {
 		j := p.jobs[i%len(p.jobs)]
 		f.senders = append(f.senders, &sender{
-			job: j, client: p.client(), finals: !p.withoutFinals, inTurn: p.inTurn, retries: p.retries,
+			job: j, client: p.client(), finals: !p.withoutFinals, retries: p.retries,
 			url: "https://" + p.address + reportlink.Path(namespace, j.name),
 		})
 	}
@@ -153,10 +148,6 @@ func (f *fleet) note(r sent) {
 
 // report sends one report, again when it is not taken.
 func (s *sender) report(ctx context.Context) sent {
-	if s.inTurn {
-		s.job.turn.Lock()
-		defer s.job.turn.Unlock()
-	}
 	number, final, body := s.job.next(s.finals)
 	out := sent{at: time.Now(), final: final}
 	for out.attempts <= s.retries {
