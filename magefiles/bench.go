@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 
@@ -18,8 +19,10 @@ type Bench mg.Namespace
 // benchVariable holds options of the benchmark for which mage has no place on its command line.
 const benchVariable = "MILEPOST_BENCH"
 
-// All runs every benchmark.
-func (b Bench) All(ctx context.Context) error { return b.Status(ctx) }
+// All runs every benchmark, one after the other.
+func (b Bench) All(ctx context.Context) error {
+	return errors.Join(b.Status(ctx), b.Reporters(ctx, nil))
+}
 
 // Status measures the status server beside an echo server and upstream's manager, in half an hour. Options go into $MILEPOST_BENCH: try --help.
 func (Bench) Status(ctx context.Context) error {
