@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -111,6 +112,10 @@ func TestSignalsArePassedOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = read.Close() }()
+			// A signal that this process was started to ignore, as HUP under nohup, is rightly not passed on.
+			wanted := make(chan os.Signal, 1)
+			signal.Notify(wanted, number)
+			defer signal.Stop(wanted)
 			options := shell(t, `
 				trap 'echo child' `+name+`
 				sh -c 'trap "echo grandchild; exit 0" `+name+`; echo ready; while :; do sleep 0.05; done'
