@@ -10,8 +10,10 @@ to take care of::
     session.report(metrics={"val_loss": loss}, keep=["val_loss"])  # step and total are known already
     session.complete()  # when the framework says that training ran to its end
     session.stop()  # when it ended in any other way
+    session.pause()  # in place of both where much may follow, as after one of many progress bars
 
-No call raises. `report` does not wait; `complete` and `stop` wait at most 5 seconds for the last report.
+No call raises. `report` and `pause` do not wait; `complete` and `stop` wait at most 5 seconds for the
+last report.
 
 * **One reports.** The process has one claim. A reporter that the program started itself with
   :func:`milepost.start` wins over every integration; an integration that the program asked for (a
@@ -23,8 +25,11 @@ No call raises. `report` does not wait; `complete` and `stop` wait at most 5 sec
   replaces the one before. A session remembers the newest value of every name and sends them all. Names
   given as `keep` stay when there are more than 256: use it for evaluation metrics and the objective.
 * **Values are cleaned.** What is no number, boolean or short text is left out without a log line, as the
-  program did not choose it. Tensors become numbers at once, so that none is kept alive; leave those
-  out that are costly to read.
+  program did not choose it. Tensors become numbers at once, so that none is kept alive; ask `due()`
+  first where that is costly.
+* **Completion.** Call `complete` when the call of the framework that trains ends normally. An early stop is a
+  normal end: whoever stops early has what was wanted. An exception, an interrupt, a signal, and a stop because
+  the loss or the watched metric is no finite number are not: call `stop`, where the framework calls at all.
 * **Resume.** Pass the step of the checkpoint as it is; the time remaining counts the steps of this
   process alone. Where the framework keeps state of callbacks in its checkpoints, keep `state()` there and
   give it to `restore()` before `begin`: the evaluation metrics are then there from the first report on.
@@ -34,8 +39,10 @@ No call raises. `report` does not wait; `complete` and `stop` wait at most 5 sec
 
 from __future__ import annotations
 
+import math
 import os
 import threading
+import time
 import weakref
 from collections.abc import Iterable, Mapping
 from typing import Any, Optional, Union
@@ -47,6 +54,7 @@ from ..lines import INFO, Lines, Once
 from ..metrics import Collected, kept_names
 from ..pacing import DEFAULT_INTERVAL, seconds_between
 from ..process import THIS
+from ..progress import COMPLETE
 from ..reporter import Metrics, Reporter, Settings
 from ..values import Number, plain_text
 
@@ -59,6 +67,9 @@ INTERVAL = "MILEPOST_REPORT_INTERVAL"
 #: Names that a session remembers. Only 256 are sent; a framework may make up new ones for ever.
 MOST_NAMES = 1024
 
+#: The most seconds between two steps of which costly metrics are read.
+MOST_PAUSE = 0.5
+
 _SAID = Once()
 _lock = threading.RLock()
 _holder: Optional[weakref.ref[Session]] = None
@@ -66,7 +77,12 @@ _holder: Optional[weakref.ref[Session]] = None
 
 def wanted() -> bool:
     """Whether integrations that register themselves should do so in this process."""
-    return bool(os.environ.get(URL)) and os.environ.get(DISABLE, "").strip().upper() not in ("1", "ON", "TRUE", "YES")
+    return bool(os.environ.get(URL)) and not switched_off()
+
+
+def switched_off() -> bool:
+    """Whether the environment wants no reports from integrations that register themselves."""
+    return os.environ.get(DISABLE, "").strip().upper() in ("1", "ON", "TRUE", "YES")
 
 
 def clean(metrics: object) -> dict[str, Union[str, Number]]:
@@ -77,18 +93,29 @@ def clean(metrics: object) -> dict[str, Union[str, Number]]:
 class Session:
     """The reports of one training after the other, made by one integration."""
 
-    def __init__(self, name: str, *, automatic: bool = False, interval: Optional[float] = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        automatic: bool = False,
+        interval: Optional[float] = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Starts nothing.
 
         Args:
             name: The name of the integration, for log lines.
             automatic: Whether the integration registered itself, without a line in the program.
             interval: The least seconds between two reports, when the program said so.
+            clock: Seconds of a clock that never goes back, for the estimate of the time remaining.
         """
         self._settings = name, automatic, interval
+        self._clock = clock
         self._lines = Lines()
         self._reporter: Optional[Reporter] = None  # while it holds the claim
+        self._resting: Optional[Reporter] = None  # after a pause
         self._thread = 0
+        self._counted = self._pause = 0.0
         self._step: Optional[float] = None
         self._total: Optional[float] = None
         self._metrics: dict[str, Union[str, Number]] = {}
@@ -96,8 +123,9 @@ class Session:
 
     @property
     def reporting(self) -> bool:
-        """Whether reports of this session go out: it began, and nobody with a better claim reports."""
-        return self._reporter is not None and _held_by(self) and not own.reporting()
+        """Whether reports of this session go out: it began, on rank 0, and nobody with a better claim reports."""
+        reporter = self._reporter
+        return reporter is not None and reporter.active and _held_by(self) and not own.reporting()
 
     @harmless
     def begin(self, *, rank: Optional[int] = None) -> bool:
@@ -111,6 +139,7 @@ class Session:
         if THIS.id != os.getpid() or (automatic and not wanted()):
             return False
         self._step = self._total = None
+        self._counted, self._pause = -math.inf, min(_interval(interval) / 10, MOST_PAUSE)
         self._thread = threading.get_ident()
         other, self._reporter = _claim(self)
         if other:
@@ -118,8 +147,16 @@ class Session:
                 self._lines.write(INFO, f"{name} reports nothing: {other}")
             return False
         if self._reporter is None:
-            self._reporter = Reporter(Settings(rank=rank, interval=_interval(interval)))
+            resting, self._resting = self._resting, None
+            self._reporter = resting or Reporter(Settings(rank=rank, interval=_interval(interval), clock=self._clock))
         return self._reporter.active
+
+    def due(self) -> bool:
+        """Whether a step should be reported with metrics that are costly to read: the first, and then now and then.
+
+        Each report replaces the one before, so that most of those of a fast loop are made for nothing.
+        """
+        return self.reporting and time.monotonic() - self._counted >= self._pause
 
     @harmless
     def report(
@@ -128,6 +165,8 @@ class Session:
         total: Optional[float] = None,
         metrics: Optional[Metrics] = None,
         *,
+        progress: Optional[float] = None,
+        eta: Optional[float] = None,
         keep: Iterable[str] = (),
     ) -> None:
         """Reports what is new and repeats the rest.
@@ -136,6 +175,8 @@ class Session:
             step: Steps that are done, of the whole training.
             total: Steps of the whole training.
             metrics: New values by name.
+            progress: Percent in this report, in place of what the step says.
+            eta: Seconds remaining in this report, in place of what the step says.
             keep: Names among them that must stay when there are more than 256.
         """
         reporter = self._reporter
@@ -146,7 +187,9 @@ class Session:
         if total is not None:
             self._total = total
         self._remember(metrics, keep)
-        reporter.report(self._step, self._total, self._metrics, keep=self._keep)
+        if step is not None:
+            self._counted = time.monotonic()
+        reporter.report(self._step, self._total, self._metrics, progress=progress, eta=eta, keep=self._keep)
 
     @harmless
     def complete(self, metrics: Optional[Metrics] = None, *, keep: Iterable[str] = ()) -> None:
@@ -168,6 +211,20 @@ class Session:
         self._release()
         if reporter is not None and reporting:
             reporter.fail(message)
+
+    @harmless
+    def pause(self, *, complete: bool = False) -> None:
+        """Ends the reports of this training without waiting. The next training uses the same connection.
+
+        Args:
+            complete: Whether the training is complete.
+        """
+        reporter, reporting = self._reporter, self.reporting
+        self._release()
+        if reporter is not None and reporting:
+            self._resting = reporter
+            if complete:
+                reporter.report(self._step, self._total, self._metrics, progress=COMPLETE, keep=self._keep)
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint should keep: texts in maps and lists."""
