@@ -30,8 +30,8 @@ type Program struct {
 	Base Base
 	// Folders are added in order.
 	Folders []Folder
-	// Command is what runs when a container says nothing else.
-	Command []string
+	// Entrypoint is what containers start; their arguments follow it.
+	Entrypoint []string
 	// Output receives progress for people.
 	Output io.Writer
 }
@@ -48,7 +48,7 @@ func (s Store) Program(ctx context.Context, p Program) (string, error) {
 			return nil, fmt.Errorf("stacking layers: %w", err)
 		}
 		return configure(image, v1.Config{
-			Cmd:        p.Command,
+			Entrypoint: p.Entrypoint,
 			User:       nonroot,
 			WorkingDir: p.Folders[0].Target,
 			Env:        []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8"},
@@ -58,7 +58,7 @@ func (s Store) Program(ctx context.Context, p Program) (string, error) {
 
 func (s Store) programLayers(ctx context.Context, p Program) ([]v1.Layer, key, error) {
 	k := newKey("program", p.Reference)
-	for _, word := range p.Command {
+	for _, word := range p.Entrypoint {
 		k.add(word)
 	}
 	below, err := s.ground(ctx, k, p)

@@ -15,7 +15,7 @@ func TestProgramOnNothing(t *testing.T) {
 	writeFile(t, filepath.Join(source, "train"), "\x7fELF", 0o700)
 	store := NewStore(t.TempDir())
 	program := Program{
-		Reference: "localhost/test:1", Folders: []Folder{{Source: source, Target: "/app"}}, Command: []string{"./train"},
+		Reference: "localhost/test:1", Folders: []Folder{{Source: source, Target: "/app"}}, Entrypoint: []string{"./train"},
 	}
 	archive, err := store.Program(t.Context(), program)
 	if err != nil {
@@ -32,8 +32,8 @@ func TestProgramOnNothing(t *testing.T) {
 	if file.Config.WorkingDir != "/app" || file.Config.User != nonroot {
 		t.Errorf("programs start in %s as %s, want /app and %s", file.Config.WorkingDir, file.Config.User, nonroot)
 	}
-	if diff := cmp.Diff([]string{"./train"}, file.Config.Cmd); diff != "" {
-		t.Errorf("command (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"./train"}, file.Config.Entrypoint); diff != "" {
+		t.Errorf("entrypoint (-want +got):\n%s", diff)
 	}
 	layers, err := image.Layers()
 	if err != nil {
@@ -54,8 +54,8 @@ func TestProgramOnNothing(t *testing.T) {
 	if again, err := store.Program(t.Context(), program); err != nil || again == archive {
 		t.Errorf("another program gives %s, %v; want another archive", again, err)
 	}
-	program.Command = []string{"./train", "--fast"}
+	program.Entrypoint = []string{"./train", "--fast"}
 	if again, err := store.Program(t.Context(), program); err != nil || again == archive {
-		t.Errorf("another command gives %s, %v; want another archive", again, err)
+		t.Errorf("another entrypoint gives %s, %v; want another archive", again, err)
 	}
 }

@@ -32,6 +32,8 @@ type Python struct {
 	Requirements string
 	// Folders are added in order.
 	Folders []Folder
+	// Entrypoint is what containers start, python3 as their command if empty.
+	Entrypoint []string
 	// WorkingDir is where programs start, the target of the first of Folders if empty.
 	WorkingDir string
 	// Output receives progress for people.
@@ -47,13 +49,15 @@ func (s Store) Python(ctx context.Context, p Python) (string, error) {
 		return "", fmt.Errorf("making image %s: %w", p.Reference, err)
 	}
 	config := v1.Config{
-		Cmd:        []string{"python3"},
 		User:       nonroot,
 		WorkingDir: "/",
 		Env: []string{
 			"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8",
 			"PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1",
 		},
+	}
+	if config.Entrypoint = p.Entrypoint; len(p.Entrypoint) == 0 {
+		config.Cmd = []string{"python3"}
 	}
 	switch {
 	case p.WorkingDir != "":
@@ -71,7 +75,7 @@ func (s Store) Python(ctx context.Context, p Python) (string, error) {
 }
 
 func (s Store) pythonLayers(ctx context.Context, p Python) ([]v1.Layer, key, error) {
-	k := newKey("python", p.Reference, p.WorkingDir)
+	k := newKey(append([]string{"python", p.Reference, p.WorkingDir}, p.Entrypoint...)...)
 	base, err := s.base(ctx, k, PythonBase, p.Output)
 	if err != nil {
 		return nil, k, err
