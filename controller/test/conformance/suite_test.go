@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -45,6 +46,8 @@ type row struct {
 type bench struct {
 	kit     trainingpods.Kit
 	manager *livemanager.Manager
+	// replica makes a second manager beside the first.
+	replica func(ctx context.Context) (*livemanager.Manager, error)
 	tls     *tls.Config
 	client  *http.Client
 
@@ -80,12 +83,16 @@ func start(ctx context.Context) (*bench, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	folder, err := os.MkdirTemp("", "conformance")
+	if err != nil {
+		return nil, nil, errors.Join(err, cluster.Stop())
+	}
 	stopCluster := func() {
-		if err := cluster.Stop(); err != nil {
+		if err := errors.Join(cluster.Stop(), os.RemoveAll(folder)); err != nil {
 			fmt.Fprintln(os.Stderr, "stopping the API server:", err)
 		}
 	}
-	b, err := startOn(ctx, cluster)
+	b, err := startOn(ctx, cluster, folder)
 	if err != nil {
 		stopCluster()
 		return nil, nil, err
@@ -99,7 +106,7 @@ func start(ctx context.Context) (*bench, func(), error) {
 	}, nil
 }
 
-func startOn(ctx context.Context, cluster *envtest.Cluster) (*bench, error) {
+func startOn(ctx context.Context, cluster *envtest.Cluster, folder string) (*bench, error) {
 	api, err := client.New(cluster.Config, client.Options{Scheme: cluster.Scheme})
 	if err != nil {
 		return nil, err
@@ -111,16 +118,14 @@ func startOn(ctx context.Context, cluster *envtest.Cluster) (*bench, error) {
 	if err := b.kit.Prepare(ctx); err != nil {
 		return nil, err
 	}
-	folder, err := os.MkdirTemp("", "conformance")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
 	program, err := livemanager.Build(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
-	if b.manager, err = livemanager.Start(ctx, cluster.Config, api, livemanager.Options{Program: program, Folder: folder}); err != nil {
+	b.replica = func(ctx context.Context) (*livemanager.Manager, error) {
+		return livemanager.Start(ctx, cluster.Config, api, livemanager.Options{Program: program, Folder: folder})
+	}
+	if b.manager, err = b.replica(ctx); err != nil {
 		return nil, err
 	}
 	if b.tls, err = b.manager.TLS(ctx); err != nil {
