@@ -31,7 +31,7 @@ var programs = []program{
 	{language: "go", epochs: 600},
 	{language: "java", epochs: 600},
 	{language: "python", epochs: 600},
-	{language: "rust", epochs: 800},
+	{language: "rust", epochs: 1300},
 	{language: "shell", epochs: 20},
 	{language: "typescript", epochs: 200},
 }
