@@ -352,7 +352,8 @@ fit(trainer(call("on_train_epoch_start", crash)))
     )
     # Old versions take Ctrl-C for an order to return from fit.
     assert got.code != 0 or "Interrupt" in end, got.output
-    assert 50 <= got.final["progressPercentage"] < 100
+    # Sudden death leaves no time to send the last report.
+    assert (25 if "_exit" in end else 50) <= got.final["progressPercentage"] < 100
 
 
 def test_two_trainings_report_one_after_the_other(lightning: Lightning) -> None:
