@@ -29,7 +29,7 @@ func (Bench) Frameworks(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(made)) }()
-	built, err := buildForFrameworks(ctx, store, made)
+	wheel, err := buildWheel(ctx, store, made)
 	if err != nil {
 		return err
 	}
@@ -37,11 +37,11 @@ func (Bench) Frameworks(ctx context.Context) (err error) {
 	for i, file := range overheadPackages {
 		files[i] = filepath.Join(frameworksDir, file)
 	}
-	interpreter, err := built.environment(ctx, "overhead", "torch.txt", files)
+	interpreter, err := store.Above(ctx, filepath.Join(frameworksDir, "torch.txt"), "overhead", files...)
 	if err != nil {
 		return err
 	}
-	if err := frameworks.Pip(ctx, interpreter, "install", "--no-deps", "--no-index", "--force-reinstall", built.wheel); err != nil {
+	if err := frameworks.Pip(ctx, interpreter, "install", "--no-deps", "--no-index", "--force-reinstall", wheel); err != nil {
 		return err
 	}
 	return execute(ctx, "go", overheadArguments(interpreter, os.Getenv(benchVariable))...)

@@ -67,20 +67,25 @@ func buildForFrameworks(ctx context.Context, store frameworks.Store, folder stri
 	if err := executeWith(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-o", built.binary, binaries["milepost"]); err != nil {
 		return built, err
 	}
+	built.wheel, err = buildWheel(ctx, store, folder)
+	return built, err
+}
+
+// buildWheel builds the Python package into a folder.
+func buildWheel(ctx context.Context, store frameworks.Store, folder string) (string, error) {
 	tools, err := store.Environment(ctx, "tools", pythonDir+"/requirements-dev.txt")
 	if err != nil {
-		return built, err
+		return "", err
 	}
 	quiet := run.Cmd{Stderr: os.Stderr}
 	if _, err := quiet.Output(ctx, tools, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, pythonDir); err != nil {
-		return built, err
+		return "", err
 	}
 	wheels, err := filepath.Glob(filepath.Join(folder, "*.whl"))
 	if err != nil || len(wheels) != 1 {
-		return built, fmt.Errorf("building the Python package made %q: %w", wheels, err)
+		return "", fmt.Errorf("building the Python package made %q: %w", wheels, err)
 	}
-	built.wheel = wheels[0]
-	return built, nil
+	return wheels[0], nil
 }
 
 // test runs the tests of one environment, with the package of this checkout installed.
