@@ -3,6 +3,7 @@
 package images
 
 import (
+	"maps"
 	"path/filepath"
 	"testing"
 
@@ -41,9 +42,7 @@ func TestProgramOnNothing(t *testing.T) {
 	}
 	found := map[string]string{}
 	for _, layer := range layers {
-		for name, mode := range headers(t, layer) {
-			found[name] = mode
-		}
+		maps.Copy(found, headers(t, layer))
 	}
 	want := map[string]string{"tmp/": "dtrwxrwxrwx", "app/": "drwxr-xr-x", "app/train": "-rwxr-xr-x"}
 	if diff := cmp.Diff(want, found); diff != "" {
