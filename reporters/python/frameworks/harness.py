@@ -59,8 +59,8 @@ class Outcome:
     """The exit code."""
 
     @property
-    def percents(self) -> list[Optional[int]]:
-        """Progress of every report."""
+    def percents(self) -> list[Any]:
+        """Progress of every report, None where it is unknown."""
         return [report.get("progressPercentage") for report in self.reports]
 
     @property
@@ -111,7 +111,8 @@ def run(program: str | Path, *args: object, env: Optional[Mapping[str, str]] = N
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
     kept = {name: text for name, text in os.environ.items() if name not in _LEADING}
-    return {**kept, "PYTHONUNBUFFERED": "1", "MILEPOST_REPORT_INTERVAL": INTERVAL, **more}
+    # Threads of numeric libraries wait for each other where cores are scarce.
+    return {**kept, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "MILEPOST_REPORT_INTERVAL": INTERVAL, **more}
 
 
 def _stored(status: Path) -> dict[str, Any]:

@@ -45,16 +45,16 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable, Mapping
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, Union
 
 from .. import own
+from .._wire import TRAINER_STATUS_PROGRESS_PERCENTAGE_MAXIMUM as COMPLETE
 from ..environment import URL
 from ..guard import harmless
 from ..lines import INFO, Lines, Once
 from ..metrics import Collected, kept_names
 from ..pacing import DEFAULT_INTERVAL, seconds_between
 from ..process import THIS
-from ..progress import COMPLETE
 from ..reporter import Metrics, Reporter, Settings
 from ..values import Number, plain_text
 
