@@ -16,8 +16,8 @@ import (
 	"github.com/milepost-dev/milepost/controller/internal/testkit/livemanager"
 )
 
-// lastSeconds is what the server certificate of the test has left.
-const lastSeconds = 10 * time.Second
+// leafLeft is what the server certificate of the test has left.
+const leafLeft = 10 * time.Second
 
 // TestServerCertificateWithTenSecondsLeft puts a certificate into the Secret that
 // ends soon, under clients that connect anew for each report.
@@ -27,9 +27,9 @@ func TestServerCertificateWithTenSecondsLeft(t *testing.T) {
 	trust := newTrust(t, m)
 	f := launch(t, plan{jobs: s.jobs, client: reconnecting(fixed(trust)), address: m.Address()})
 	rate := f.flow(t)
-	expires := time.Now().Add(lastSeconds)
+	expires := time.Now().Add(leafLeft)
 	old := s.installLeaf(t, expires.Add(-time.Hour), expires)
-	took := eventually(t, lastSeconds, "another server certificate served", func() error {
+	took := eventually(t, leafLeft, "another server certificate served", func() error {
 		if now := servedSerial(t, m, trust); now == old || serial(s.certificates(t)) == old {
 			return errNone
 		}
@@ -41,7 +41,7 @@ func TestServerCertificateWithTenSecondsLeft(t *testing.T) {
 		t.Errorf("%d reports failed: %s", len(lost), describe(lost))
 	}
 	s.note(t, "under %.0f reports/s, each over a new connection; a server certificate with %s left replaced within %s; none of %d reports failed, before or after its end",
-		rate, lastSeconds, took.Round(time.Millisecond), len(f.since(0)))
+		rate, leafLeft, took.Round(time.Millisecond), len(f.since(0)))
 }
 
 // installLeaf puts a server certificate of the present CA into the Secret and

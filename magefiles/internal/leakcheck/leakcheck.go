@@ -14,6 +14,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -83,7 +84,7 @@ func (f *folder) read(path string) error {
 		f.tested = true
 		for _, spec := range file.Imports {
 			name, err := strconv.Unquote(spec.Path.Value)
-			f.checked = f.checked || err == nil && isChecker(name)
+			f.checked = f.checked || err == nil && slices.Contains(checkers, name)
 		}
 	}
 	ast.Inspect(file, func(node ast.Node) bool {
@@ -91,15 +92,6 @@ func (f *folder) read(path string) error {
 		return true
 	})
 	return nil
-}
-
-func isChecker(name string) bool {
-	for _, checker := range checkers {
-		if name == checker {
-			return true
-		}
-	}
-	return false
 }
 
 // starts recognises the go statement, and the method Go of groups of goroutines.
