@@ -82,6 +82,9 @@ type Run struct {
 
 // Measure goes through all ways and endpoints in every round, so that what disturbs the machine disturbs all of them.
 func Measure(ctx context.Context, o Options) (run Run, err error) {
+	if o.Script, err = filepath.Abs(o.Script); err != nil { // each measurement has a folder of its own
+		return run, err
+	}
 	run.Conditions = conditions(o)
 	for round := range o.Rounds {
 		for _, kind := range Endpoints {
