@@ -128,6 +128,11 @@ func (i *Identity) JobUID(_ context.Context, job report.JobKey) (types.UID, erro
 	return i.jobUID, nil
 }
 
+// Find knows no more than JobUID: there is no cache that could be late.
+func (i *Identity) Find(ctx context.Context, job report.JobKey) (types.UID, error) {
+	return i.JobUID(ctx, job)
+}
+
 // Keys returns the key of the run.
 func (i *Identity) Keys(context.Context) (podidentity.Keys, error) { return i.keys, nil }
 
