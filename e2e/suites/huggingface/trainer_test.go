@@ -24,6 +24,7 @@ type variant struct {
 	packages string // variable that names the folders with PyTorch and a version of Transformers
 	image    string
 	env      []corev1.EnvVar
+	builtin  bool // whether the callback of Transformers itself reports
 }
 
 var _ = Describe("Trainer.train() in a pod", func() {
@@ -41,14 +42,17 @@ var _ = Describe("Trainer.train() in a pod", func() {
 			seconds, err := strconv.ParseFloat(metrics["train_runtime"], 64)
 			Expect(err).NotTo(HaveOccurred())
 			AddReportEntry("requests", strconv.Itoa(sent)+" in "+metrics["train_runtime"]+" s of training")
-			// One at the beginning, one at the end, and at most one every 5 seconds between. Two
-			// callbacks in a process would send at least two more.
-			Expect(sent).To(And(BeNumerically(">=", 2), BeNumerically("<=", 2+int(seconds/5))))
+			Expect(sent).To(BeNumerically(">=", 2))
+			if v.builtin {
+				// One at the beginning, one at the end, and at most one every 5 seconds between. Two
+				// callbacks in a process would send at least two more.
+				Expect(sent).To(BeNumerically("<=", 2+int(seconds/5)))
+			}
 		},
 		Entry("the newest Transformers, with its own callback", SpecTimeout(10*time.Minute),
-			"newest", variant{packages: newestVariable, image: plain}),
+			"newest", variant{packages: newestVariable, image: plain, builtin: true}),
 		Entry("the newest Transformers with milepost installed, which stays silent beside it", SpecTimeout(10*time.Minute),
-			"newest-milepost", variant{packages: newestVariable, image: withMilepost}),
+			"newest-milepost", variant{packages: newestVariable, image: withMilepost, builtin: true}),
 		Entry("Transformers 4.57 with milepost installed", SpecTimeout(10*time.Minute),
 			"older-milepost", variant{packages: olderVariable, image: withMilepost}),
 	)
