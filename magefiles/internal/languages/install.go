@@ -65,7 +65,7 @@ func (i Installer) Install(ctx context.Context, l Language) (total testcount.Res
 			total = total.Plus(failed(err))
 			continue
 		}
-		fmt.Printf("ok    %s  %s reported\n", l.Name, strings.Join(words, " "))
+		fmt.Printf("ok    %s  %s reported\n", l.Name, strings.ReplaceAll(strings.Join(words, " "), "{cache}/", ""))
 		total.Passed++
 	}
 	return total
