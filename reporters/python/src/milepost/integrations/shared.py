@@ -73,6 +73,7 @@ MOST_PAUSE = 0.5
 _SAID = Once()
 _lock = threading.RLock()
 _holder: Optional[weakref.ref[Session]] = None
+_latest: Optional[weakref.ref[Session]] = None  # the holder, or the one before when there is none
 
 
 def wanted() -> bool:
@@ -126,6 +127,11 @@ class Session:
         """Whether reports of this session go out: it began, on rank 0, and nobody with a better claim reports."""
         reporter = self._reporter
         return reporter is not None and reporter.active and _held_by(self) and not own.reporting()
+
+    @property
+    def latest(self) -> bool:
+        """Whether no other session has reported since this one began."""
+        return _latest is not None and _latest() is self
 
     @harmless
     def begin(self, *, rank: Optional[int] = None) -> bool:
@@ -221,9 +227,9 @@ class Session:
         """
         reporter, reporting = self._reporter, self.reporting
         self._release()
-        if reporter is not None and reporting:
+        if reporter is not None:
             self._resting = reporter
-            if complete:
+            if reporting and complete:
                 reporter.report(self._step, self._total, self._metrics, progress=COMPLETE, keep=self._keep)
 
     def state(self) -> dict[str, Any]:
@@ -289,19 +295,19 @@ def _held_by(session: Session) -> bool:
 
 def _claim(session: Session) -> tuple[str, Optional[Reporter]]:
     """Gives the claim to a session, with the reporter of the one that had it. Else says who keeps it."""
-    global _holder
+    global _holder, _latest
     if own.reporting():
         return "the program has a reporter of its own", None
     with _lock:
         holder = _holder() if _holder is not None else None
         if holder is None:
-            _holder = weakref.ref(session)
+            _holder = _latest = weakref.ref(session)
             return "", None
         if holder is not session and not session._replaces(holder):
             return f"{holder._settings[0]} reports already", None
         # One reporter goes on, as a second would have an older value of the first beside it.
         reporter, holder._reporter = holder._reporter, None
-        _holder = weakref.ref(session)
+        _holder = _latest = weakref.ref(session)
         return "", reporter
 
 
