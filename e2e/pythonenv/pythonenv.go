@@ -10,7 +10,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -20,9 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-
-	"github.com/milepost-dev/milepost/e2e/infra/progress"
+	"github.com/milepost-dev/milepost/e2e/infra/kept"
 )
 
 // interpreterVariable names the Python of this machine to use, python3 by default.
@@ -73,49 +70,12 @@ func (m Maker) Milepost(ctx context.Context, root string) (string, error) {
 	})
 }
 
-// kept returns the folder of a name and key. fill gets an empty folder; the result appears
-// complete or not at all, and older ones of the name go.
+// kept returns the folder of a name and key, which fill makes if there is none.
 func (m Maker) kept(ctx context.Context, name string, key []byte, usual time.Duration,
 	fill func(ctx context.Context, dir string) error,
 ) (string, error) {
-	parent := filepath.Join(m.Cache, "python")
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", fmt.Errorf("making Python packages %s: %w", name, err)
-	}
-	lock := flock.New(filepath.Join(parent, "."+name+".lock"))
-	if _, err := lock.TryLockContext(ctx, 200*time.Millisecond); err != nil {
-		return "", fmt.Errorf("waiting for another process that makes Python packages %s: %w", name, err)
-	}
-	defer func() { _ = lock.Unlock() }() // the kernel drops the lock at exit in any case
-	dir := filepath.Join(parent, name+"@"+hex.EncodeToString(key)[:16])
-	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return dir, err
-	}
-	old, err := filepath.Glob(filepath.Join(parent, name+"@*"))
-	if err != nil {
-		return "", fmt.Errorf("looking for older Python packages %s: %w", name, err)
-	}
-	done := progress.Start(m.Output, "Python packages "+name, usual)
-	err = appear(ctx, dir, fill)
-	done(err)
-	if err != nil {
-		return "", fmt.Errorf("making Python packages %s: %w", name, err)
-	}
-	for _, folder := range old {
-		err = errors.Join(err, os.RemoveAll(folder))
-	}
-	return dir, err
-}
-
-func appear(ctx context.Context, dir string, fill func(ctx context.Context, dir string) error) error {
-	unfinished := dir + ".unfinished"
-	if err := os.RemoveAll(unfinished); err != nil {
-		return err
-	}
-	if err := fill(ctx, unfinished); err != nil {
-		return err
-	}
-	return os.Rename(unfinished, dir)
+	folders := kept.Folders{Dir: filepath.Join(m.Cache, "python"), Kind: "Python packages", Output: m.Output}
+	return folders.Get(ctx, name, hex.EncodeToString(key)[:16], usual, fill)
 }
 
 func pip(ctx context.Context, arguments ...string) error {

@@ -4,13 +4,9 @@ package pythonenv
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 func write(t *testing.T, path, content string) {
@@ -20,41 +16,6 @@ func write(t *testing.T, path, content string) {
 	}
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestKept(t *testing.T) {
-	maker := Maker{Cache: t.TempDir(), Output: io.Discard}
-	fills := 0
-	make := func(key string, fail error) (string, error) {
-		return maker.kept(context.Background(), "sdk", []byte(key+"0123456789"), time.Second, func(_ context.Context, dir string) error {
-			fills++
-			write(t, filepath.Join(dir, "module.py"), key)
-			return fail
-		})
-	}
-	first, err := make("a", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := make("a", nil); err != nil || again != first || fills != 1 {
-		t.Errorf("want the kept folder, got %s, %v after %d fills", again, err, fills)
-	}
-	if _, err := make("b", errors.New("no route")); err == nil {
-		t.Error("want the error of pip")
-	}
-	if _, err := os.Stat(first); err != nil {
-		t.Errorf("a failure costs what was there: %v", err)
-	}
-	second, err := make("b", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if content, err := os.ReadFile(filepath.Join(second, "module.py")); err != nil || string(content) != "b" {
-		t.Errorf("want the new folder, got %s, %v", content, err)
-	}
-	if _, err := os.Stat(first); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("want the old folder gone, got %v", err)
 	}
 }
 
