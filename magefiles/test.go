@@ -27,7 +27,7 @@ var (
 	controllerSuite = suite{"./controller/..."}
 	e2eUnitSuite    = suite{"./e2e/..."}
 	magefilesSuite  = suite{"./magefiles/..."}
-	examplesSuite   = suite{"./docs/examples/go/..."}
+	examplesSuite   = suite{"./docs/examples/go/...", "./e2e/examples"}
 )
 
 // assetsVariable names the folder with the API server that envtest suites start.
@@ -70,7 +70,7 @@ func (Test) E2e(ctx context.Context) error { return closing(runSuite(ctx, e2eUni
 // Magefiles runs the tests of the build itself.
 func (Test) Magefiles(ctx context.Context) error { return closing(runSuite(ctx, magefilesSuite)) }
 
-// Examples runs the tests of the examples, in Go and in Python.
+// Examples runs the tests of the examples in every language.
 func (Test) Examples(ctx context.Context) error {
 	result, err := runSuite(ctx, examplesSuite)
 	return closing(result.Plus(runPython(ctx)), err)
