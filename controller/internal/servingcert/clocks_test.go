@@ -3,6 +3,7 @@
 package servingcert
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -38,5 +39,27 @@ func TestCertificatesOfAReplicaWhoseFakeClockIsWrong(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestALeafOfAFakeClockFarAheadIsReplaced: clients would have to wait until it
+// begins.
+func TestALeafOfAFakeClockFarAheadIsReplaced(t *testing.T) {
+	const ahead = 3 * time.Hour
+	data := renewed(t, testPlanner(), nil, start)
+	delete(data, KeyTLSKey)
+	data = renewed(t, testPlanner(), data, start.Add(ahead)) // the same CA, another leaf
+	due, err := testPlanner().renew(data, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(due.keys) != 2 || due.keys[KeyTLSCert] == nil || due.keys[KeyTLSKey] == nil {
+		t.Fatalf("written are %v (%v), want the leaf alone", due.keys, due.reasons)
+	}
+	maps.Copy(data, due.keys)
+	for _, off := range []time.Duration{0, ahead} {
+		if again, err := testPlanner().renew(data, start.Add(off)); err != nil || len(again.keys) > 0 {
+			t.Errorf("a replica whose clock is off by %s writes again: %v (%v)", off, again.reasons, err)
+		}
 	}
 }

@@ -180,6 +180,11 @@ func (p planner) leafProblem(current state, data map[string][]byte, now time.Tim
 	if !now.Before(leaf.NotAfter.Add(-p.lifetimes.LeafRenewBefore)) {
 		return "server certificate nears its end"
 	}
+	// It comes from a replica whose clock is ahead. Ours begins earlier, and to that
+	// clock is as good; where the CA has not begun either it would be of no use.
+	if now.Before(leaf.NotBefore) && !now.Before(current.signer.Certificate.NotBefore) {
+		return "server certificate is not valid yet"
+	}
 	for _, name := range p.dnsNames {
 		if leaf.VerifyHostname(name) != nil {
 			return "server certificate lacks a name of the Service"
