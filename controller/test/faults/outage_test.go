@@ -151,6 +151,20 @@ func measure(t *testing.T, m *livemanager.Manager) load {
 	return load{jobs: int(waiting), memory: int(memory)}
 }
 
+// processorTime is what the manager has used so far.
+func processorTime(t *testing.T, m *livemanager.Manager) time.Duration {
+	t.Helper()
+	page, err := m.Metrics(t.Context())
+	if err != nil {
+		t.Fatalf("reading metrics: %v", err)
+	}
+	seconds, err := metric(page, "process_cpu_seconds_total")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
 // metric sums the values of a metric over its labels.
 func metric(page, name string) (float64, error) {
 	sum, found := 0.0, false

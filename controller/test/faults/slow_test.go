@@ -39,9 +39,10 @@ const (
 // machine that has other work.
 func slack() time.Duration { return scale(8*time.Second, 2*time.Second) }
 
-// honestLimit is the p99 that honest callers must see. Their answers may wait
-// for a write for a quarter of a second.
-func honestLimit() time.Duration { return scale(2*time.Second, time.Second) }
+// honestLimit is the p99 that honest callers must see where their reports are not
+// final: those wait for the API server. Others may wait for a write for a quarter
+// of a second, and the machine has other work.
+func honestLimit() time.Duration { return scale(2*time.Second, 500*time.Millisecond) }
 
 // affordable scales a number of connections down to what the limit on open files
 // allows, and says so.
@@ -153,10 +154,11 @@ func TestSlowCallers(t *testing.T) {
 	m := s.manager(t, s.plane.Config, livemanager.Options{})
 	f := launch(t, plan{jobs: s.jobs, client: newClients(t, m), address: m.Address()})
 	rate := f.flow(t)
+	quiet := f.quiet(t)
 	c := newCaller(t, m)
 	headers, bodies := affordable(t, scale(400, 10000)), scale(40, 400)
 	path := func(i int) string { return reportlink.Path(namespace, s.jobs[i%len(s.jobs)].name) }
-	mark := f.mark()
+	mark, begun, used := f.mark(), time.Now(), processorTime(t, m)
 	var slowHeader, slowBody time.Duration
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -168,6 +170,8 @@ func TestSlowCallers(t *testing.T) {
 		})
 	})
 	wg.Wait()
+	used = processorTime(t, m) - used
+	length := time.Since(begun)
 	memory := measure(t, m).memory
 	f.stop()
 	meanwhile := f.since(mark)
@@ -175,8 +179,26 @@ func TestSlowCallers(t *testing.T) {
 	if memory > memoryLimit {
 		t.Errorf("the manager took %d MiB", memory>>20)
 	}
-	s.note(t, "under %.0f reports/s; %d slow headers closed within %s, %d slow bodies within %s; %d MiB; honest p99 %s, none failed",
-		rate, headers, slowHeader.Round(time.Millisecond), bodies, slowBody.Round(time.Millisecond), memory>>20, p99(meanwhile).Round(time.Millisecond))
+	s.note(t, "under %.0f reports/s; %d slow headers closed within %s, %d slow bodies within %s; %d MiB, %s of processor time in %s; honest p99 %s, none failed",
+		rate, headers, slowHeader.Round(time.Millisecond), bodies, slowBody.Round(time.Millisecond), memory>>20,
+		used.Round(100*time.Millisecond), length.Round(100*time.Millisecond), honest(quiet, meanwhile))
+}
+
+// quiet returns reports of honest callers before the fault, to compare with: what
+// they wait for besides the server is the machine.
+func (f *fleet) quiet(t *testing.T) []sent {
+	t.Helper()
+	mark := f.mark()
+	during(t, scale(time.Second, 5*time.Second))
+	return f.since(mark)
+}
+
+// honest tells the p99 of honest callers before and during a fault. Final reports
+// are told apart: their answers wait until the API server has stored them.
+func honest(before, meanwhile []sent) string {
+	ms := func(list []sent) time.Duration { return p99(list).Round(time.Millisecond) }
+	return fmt.Sprintf("%s (%s before; finals, with their write, %s and %s)",
+		ms(others(meanwhile)), ms(others(before)), ms(finals(meanwhile)), ms(finals(before)))
 }
 
 // checkHonest fails the test when honest callers suffer.
@@ -185,7 +207,7 @@ func checkHonest(t *testing.T, list []sent) {
 	if lost := failed(list); len(lost) > 0 {
 		t.Errorf("%d of %d honest reports failed: %s", len(lost), len(list), describe(lost))
 	}
-	if slow := p99(list); slow > honestLimit() {
+	if slow := p99(others(list)); slow > honestLimit() {
 		t.Errorf("honest p99 is %s, want %s", slow, honestLimit())
 	}
 	if len(list) == 0 {
@@ -201,6 +223,7 @@ func TestIdleConnections(t *testing.T) {
 	const idlers = 10
 	f := launch(t, plan{jobs: s.jobs[idlers:], client: newClients(t, m), address: m.Address()})
 	rate := f.flow(t)
+	quiet := f.quiet(t)
 	wanted := affordable(t, scale(2000, 10000))
 	mark := f.mark()
 	idle := newCaller(t, m).idle(t, s.jobs[:idlers], wanted)
@@ -230,7 +253,7 @@ func TestIdleConnections(t *testing.T) {
 		t.Errorf("the manager took %d MiB", memory>>20)
 	}
 	s.note(t, "under %.0f reports/s; %d idle connections by %d pods and strangers, %d of them still open; %d MiB; honest p99 %s, none failed",
-		rate, wanted, idlers, open, memory>>20, p99(meanwhile).Round(time.Millisecond))
+		rate, wanted, idlers, open, memory>>20, honest(quiet, meanwhile))
 }
 
 // idle opens connections, every other one without a proof, and leaves them.
