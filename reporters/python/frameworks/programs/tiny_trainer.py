@@ -33,6 +33,7 @@ parser.add_argument("--metrics", type=int, default=0, help="how many more metric
 parser.add_argument("--odd-logs", action="store_true", help="log values of all kinds")
 parser.add_argument("--patience", type=int, help="stop early: the model learns nothing")
 parser.add_argument("--stop-at", type=int, help="stop by a callback after this step")
+parser.add_argument("--nan", action="store_true", help="the metric of evaluations is no number")
 parser.add_argument("--raise-at", type=int, help="raise after this step")
 parser.add_argument("--interrupt-at", type=int, help="raise KeyboardInterrupt after this step")
 parser.add_argument("--save-every", type=int)
@@ -86,7 +87,7 @@ class Bend(TrainerCallback):  # type: ignore[misc]
 
 def judge(prediction: Any) -> dict[str, float]:
     """The metrics of an evaluation."""
-    right = np.mean(np.argmax(prediction.predictions, axis=-1) == prediction.label_ids)
+    right = np.nan if options.nan else np.mean(np.argmax(prediction.predictions, axis=-1) == prediction.label_ids)
     return {**{f"m{n:03}": float(n) for n in range(options.metrics)}, "accuracy": float(right)}
 
 
@@ -119,7 +120,7 @@ trainer = Trainer(
         save_strategy="steps" if options.save_every or options.patience else "no",
         save_steps=options.save_every or options.evaluate_every,
         load_best_model_at_end=bool(options.patience),
-        metric_for_best_model="loss" if options.patience else "accuracy",
+        metric_for_best_model="loss" if options.patience and not options.nan else "accuracy",
         report_to=options.report_to,
         disable_tqdm=True,
         use_cpu=True,

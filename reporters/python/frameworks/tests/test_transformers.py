@@ -62,10 +62,16 @@ def test_an_interrupted_training_stays_where_it_was() -> None:
 
 
 def test_early_stopping_is_a_completion() -> None:
-    with_output = trained("--steps", 200, "--patience", 2, "--save-every", 5)
-    assert with_output.final["progressPercentage"] == 100
-    assert int(with_output.metrics["current_step"]) < 50
-    assert with_output.metrics["total_steps"] == "200"
+    got = trained("--steps", 200, "--patience", 2, "--save-every", 5)
+    assert got.final["progressPercentage"] == 100
+    assert int(got.metrics["current_step"]) < 50
+    assert got.metrics["total_steps"] == "200"
+
+
+def test_early_stopping_because_the_metric_is_no_number_is_none() -> None:
+    got = trained("--steps", 200, "--patience", 2, "--save-every", 5, "--nan")
+    assert got.final["progressPercentage"] < 50
+    assert got.metrics["eval_accuracy"] == "NaN"
 
 
 def test_a_training_that_is_stopped_to_go_on_later_is_not_complete() -> None:

@@ -22,6 +22,7 @@ from .._wire import TRAINER_STATUS_PROGRESS_PERCENTAGE_MAXIMUM as COMPLETE
 from ..guard import explain
 from ..lines import Lines
 from ..progress import MOST_COMPUTED, computed_progress
+from ..values import number_of
 from .shared import Session, switched_off
 from .transformers_hook import silence_builtin
 
@@ -121,6 +122,8 @@ class KubeflowTrainerCallback(TrainerCallback):
             return False  # a trial ended, or was pruned, and others follow
         if state.global_step >= state.max_steps:
             return True
+        if _diverged(args, state):
+            return False
         # The Trainer can be told to save a checkpoint and end at SIGTERM, which looks like any other stop.
         return self._complete_when_stopped and not getattr(args, "enable_jit_checkpoint", False)
 
@@ -177,12 +180,25 @@ def _position(state: Any) -> dict[str, Any]:
     return position
 
 
+def _diverged(args: Any, state: Any) -> bool:
+    """Whether the newest loss, or what the training watches, is no finite number: whoever stops then gives up."""
+    for name in ("loss", "eval_loss", *_objectives(args)):
+        newest = next((entry[name] for entry in reversed(state.log_history or ()) if name in entry), None)
+        number = number_of(newest)
+        if number is not None and not math.isfinite(number):
+            return True
+    return False
+
+
+def _objectives(args: Any) -> list[str]:
+    """The names of the metric by which the best model is chosen, if there is one."""
+    objective = args.metric_for_best_model
+    return [objective, f"eval_{objective}"] if objective else []
+
+
 def _kept(args: Any, state: Any, values: Mapping[str, Any]) -> list[str]:
     """Names of metrics that must stay when there are more than a report can hold."""
-    objective = args.metric_for_best_model
-    kept = [*_position(state), "loss", "learning_rate", "eval_loss"]
-    if objective:
-        kept += [objective, f"eval_{objective}"]
+    kept = [*_position(state), "loss", "learning_rate", "eval_loss", *_objectives(args)]
     return kept + [name for name in values if name.startswith(_JUDGED)][:_MOST_JUDGED]
 
 
