@@ -16,32 +16,50 @@ import (
 	"github.com/milepost-dev/milepost/controller/internal/testkit/livemanager"
 )
 
-// leafLeft is what the server certificate of the test has left.
-const leafLeft = 10 * time.Second
+// oddLeaf is a server certificate that clients take for a short time or not yet.
+type oddLeaf struct {
+	// from and until are its life, counted from now.
+	from, until time.Duration
+	// watched is how long reports go on after it was put into the Secret.
+	watched time.Duration
+}
 
-// TestServerCertificateWithTenSecondsLeft puts a certificate into the Secret that
-// ends soon, under clients that connect anew for each report.
-func TestServerCertificateWithTenSecondsLeft(t *testing.T) {
-	s := require(t)
+var oddLeaves = map[string]oddLeaf{
+	"ten seconds left": {from: -time.Hour, until: 10 * time.Second, watched: 12 * time.Second},
+	"valid in ten minutes, made by a replica whose clock is ahead": {from: 10 * time.Minute, until: time.Hour, watched: 3 * time.Second},
+}
+
+// TestServerCertificateThatIsOfNoUse puts such a certificate into the Secret under
+// clients that connect anew for each report.
+func TestServerCertificateThatIsOfNoUse(t *testing.T) {
+	for name, leaf := range oddLeaves {
+		t.Run(name, func(t *testing.T) { testLeaf(t, require(t), leaf) })
+	}
+}
+
+func testLeaf(t *testing.T, s *site, leaf oddLeaf) {
 	m := s.manager(t, s.plane.Config, livemanager.Options{})
 	trust := newTrust(t, m)
 	f := launch(t, plan{jobs: s.jobs, client: reconnecting(fixed(trust)), address: m.Address()})
 	rate := f.flow(t)
-	expires := time.Now().Add(leafLeft)
-	old := s.installLeaf(t, expires.Add(-time.Hour), expires)
-	took := eventually(t, leafLeft, "another server certificate served", func() error {
-		if now := servedSerial(t, m, trust); now == old || serial(s.certificates(t)) == old {
+	begun := time.Now()
+	old := s.installLeaf(t, begun.Add(leaf.from), begun.Add(leaf.until))
+	took := eventually(t, patience, "another server certificate stored and served", func() error {
+		if serial(s.certificates(t)) == old || servedSerial(t, m, trust) == old {
 			return errNone
 		}
 		return nil
 	})
-	during(t, time.Until(expires)+2*time.Second)
+	during(t, time.Until(begun.Add(leaf.watched)))
 	f.stop()
 	if lost := failed(f.since(0)); len(lost) > 0 {
 		t.Errorf("%d reports failed: %s", len(lost), describe(lost))
 	}
-	s.note(t, "under %.0f reports/s, each over a new connection; a server certificate with %s left replaced within %s; none of %d reports failed, before or after its end",
-		rate, leafLeft, took.Round(time.Millisecond), len(f.since(0)))
+	if leaf.until > 0 && took > leaf.until {
+		t.Errorf("it was replaced after %s", took)
+	}
+	s.note(t, "under %.0f reports/s, each over a new connection; replaced within %s; none of %d reports failed",
+		rate, took.Round(time.Millisecond), len(f.since(0)))
 }
 
 // installLeaf puts a server certificate of the present CA into the Secret and
