@@ -91,7 +91,11 @@ type forgery struct {
 	code int
 }
 
-const minute = time.Minute
+const (
+	minute = time.Minute
+	// refusedWithin is the p99 of refusals.
+	refusedWithin = 50 * time.Millisecond
+)
 
 func signed(change func(f *forger) tokens.Claims) func(*testing.T, *forger) string {
 	return func(_ *testing.T, f *forger) string { return f.sign(change(f)) }
@@ -177,6 +181,10 @@ func TestForgedTokens(t *testing.T) {
 	for name, tc := range forgeries {
 		t.Run(name, func(t *testing.T) { slowest = max(slowest, target.try(t, s, victim, tc, tc.make(t, forge))) })
 	}
+	refusal := target.refusals(t, forge)
+	if limit := scale(time.Second, refusedWithin); refusal > limit {
+		t.Errorf("p99 of refusals is %s, want %s", refusal, limit)
+	}
 	if n := contacted.Load(); n > 0 {
 		t.Errorf("the server followed an address in a header %d times", n)
 	}
@@ -188,8 +196,8 @@ func TestForgedTokens(t *testing.T) {
 	if lost := failed(f.since(0)); len(lost) > 0 {
 		t.Errorf("honest reports failed meanwhile: %s", describe(lost))
 	}
-	s.note(t, "under %.0f reports/s; %d forgeries judged right, the slowest in %s; no address in a header was called; %d forged key ids in %s made %d key fetches; no honest report failed",
-		rate, len(forgeries), slowest.Round(time.Millisecond), sent, length.Round(time.Second), fetches)
+	s.note(t, "under %.0f reports/s; %d forgeries judged right, the slowest in %s, p99 of refusals %s; no address in a header was called; %d forged key ids in %s made %d key fetches; no honest report failed",
+		rate, len(forgeries), slowest.Round(time.Millisecond), refusal.Round(100*time.Microsecond), sent, length.Round(time.Second), fetches)
 }
 
 // TestTokenOfADeletedPod plays a token again after its pod is gone.
@@ -293,6 +301,27 @@ func (f forgeTarget) try(t *testing.T, s *site, victim *job, tc forgery, token s
 		t.Error("the TrainJob was written although the report was refused")
 	}
 	return took
+}
+
+// refusals sends what is to be refused again and again and returns the time within
+// which 99 of 100 were.
+func (f forgeTarget) refusals(t *testing.T, forge *forger) time.Duration {
+	t.Helper()
+	var times []sent
+	for range scale(4, 20) {
+		for name, tc := range forgeries {
+			if tc.code == http.StatusOK {
+				continue
+			}
+			token := tc.make(t, forge)
+			begun := time.Now()
+			if code := f.send(t, token); code != tc.code {
+				t.Errorf("%s is answered %d, want %d", name, code, tc.code)
+			}
+			times = append(times, sent{took: time.Since(begun)})
+		}
+	}
+	return p99(times)
 }
 
 // version is that of the TrainJob.
