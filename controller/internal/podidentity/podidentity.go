@@ -199,7 +199,7 @@ func (i *Identifier) Identify(ctx context.Context, bearer string, job report.Job
 		return report.Sender{}, err
 	}
 	uid, unknown := i.jobs.JobUID(ctx, job)
-	if unknown != nil && !(errors.Is(unknown, report.ErrUnknownJob) && i.isFresh(p)) {
+	if unknown != nil && (!errors.Is(unknown, report.ErrUnknownJob) || !i.isFresh(p)) {
 		return report.Sender{}, undecided("cannot look up the TrainJob at present", unknown)
 	}
 	from := report.Sender{Job: job, JobUID: uid, User: p.user}

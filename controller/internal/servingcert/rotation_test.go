@@ -124,7 +124,11 @@ func TestALostAuthorityKeyDoesNotCutOffClientsThatKnowTheOldAuthority(t *testing
 // is gone by then. Clients that have kept the old CA must not notice.
 func TestALostKeyDuringAnOverlapCutsOffNobody(t *testing.T) {
 	for _, lost := range [][]string{
-		{KeyTLSCert}, {KeyTLSKey}, {KeyTLSCert, KeyTLSKey}, {KeyBridge}, {KeyCAKey},
+		{KeyTLSCert},
+		{KeyTLSKey},
+		{KeyTLSCert, KeyTLSKey},
+		{KeyBridge},
+		{KeyCAKey},
 		{KeyBridge, KeyTLSKey}, // the bridge is still in the chain
 	} {
 		t.Run("without "+strings.Join(lost, " and "), func(t *testing.T) {

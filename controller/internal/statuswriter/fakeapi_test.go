@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -104,9 +105,7 @@ func (a *fakeAPI) serve(r *http.Request) (code int, body any) {
 // merge applies a JSON merge patch and leaves the original as it is.
 func merge(object, patch map[string]any) map[string]any {
 	out := map[string]any{}
-	for key, value := range object {
-		out[key] = value
-	}
+	maps.Copy(out, object)
 	for key, value := range patch {
 		switch value := value.(type) {
 		case nil:
