@@ -23,7 +23,16 @@ def note(reporter: Reporter) -> None:
 
 def reporting() -> bool:
     """Whether the program reports by itself now."""
-    return any(_reports(known()) for known in _started)
+    return any(_reports(reporter) for reporter in _all())
+
+
+def inherited() -> bool:
+    """Whether the process that this one was just forked from reports by itself."""
+    return any(reporter is not None and reporter._sender is not None and not reporter.ended for reporter in _all())
+
+
+def _all() -> list[Reporter | None]:
+    return [known() for known in _started]
 
 
 def _reports(reporter: Reporter | None) -> bool:

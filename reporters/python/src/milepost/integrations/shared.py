@@ -33,6 +33,8 @@ last report.
 * **Resume.** Pass the step of the checkpoint as it is; the time remaining counts the steps of this
   process alone. Where the framework keeps state of callbacks in its checkpoints, keep `state()` there and
   give it to `restore()` before `begin`: the evaluation metrics are then there from the first report on.
+* **Forks.** A child of a process that reports is silent, such as a worker of a data loader. One that is
+  forked before may train and report.
 * **Copies.** A copied or unpickled session is a new one with the same settings, and reports nothing until
   it begins.
 """
@@ -54,7 +56,6 @@ from ..guard import harmless
 from ..lines import INFO, Lines, Once
 from ..metrics import Collected, kept_names
 from ..pacing import DEFAULT_INTERVAL, seconds_between
-from ..process import THIS
 from ..reporter import Metrics, Reporter, Settings
 from ..values import Number, plain_text
 
@@ -74,6 +75,7 @@ _SAID = Once()
 _lock = threading.RLock()
 _holder: Optional[weakref.ref[Session]] = None
 _latest: Optional[weakref.ref[Session]] = None  # the holder, or the one before when there is none
+_of_a_parent = False  # whether the process that this one was forked from reports
 
 
 def wanted() -> bool:
@@ -121,6 +123,7 @@ class Session:
         self._total: Optional[float] = None
         self._metrics: dict[str, Union[str, Number]] = {}
         self._keep: dict[str, None] = {}
+        self._spent = False  # whether the metrics are those of a training that began
 
     @property
     def reporting(self) -> bool:
@@ -134,17 +137,21 @@ class Session:
         return _latest is not None and _latest() is self
 
     @harmless
-    def begin(self, *, rank: Optional[int] = None) -> bool:
+    def begin(self, *, rank: Optional[int] = None, anew: bool = True) -> bool:
         """Begins the reports of a training, unless somebody with a better claim reports.
 
         Args:
             rank: The global rank of this process, where the framework knows it. By default the
                 environment says it.
+            anew: Whether metrics of the training before are forgotten.
         """
         name, automatic, interval = self._settings
-        if THIS.id != os.getpid() or (automatic and not wanted()):
+        if _of_a_parent or (automatic and not wanted()):
             return False
         self._step = self._total = None
+        if anew and self._spent:
+            self._forget()
+        self._spent = True
         self._counted, self._pause = -math.inf, min(_interval(interval) / 10, MOST_PAUSE)
         self._thread = threading.get_ident()
         other, self._reporter = _claim(self)
@@ -241,6 +248,8 @@ class Session:
     def restore(self, state: object) -> None:
         """Takes what a checkpoint kept. Anything else changes nothing."""
         if isinstance(state, Mapping):
+            if self._spent and not self.reporting:
+                self._forget()
             self._remember(state.get("metrics"), state.get("keep") or ())
 
     def _remember(self, metrics: object, keep: object) -> None:
@@ -250,6 +259,9 @@ class Session:
         if over > 0:
             for name in [name for name in self._metrics if name not in self._keep][:over]:
                 del self._metrics[name]
+
+    def _forget(self) -> None:
+        self._metrics, self._keep, self._spent = {}, {}, False
 
     def _release(self) -> None:
         self._reporter = None
@@ -316,3 +328,13 @@ def _give_back(session: Session) -> None:
     with _lock:
         if _held_by(session):
             _holder = None
+
+
+def _after_fork() -> None:
+    global _lock, _of_a_parent
+    _lock = threading.RLock()  # another thread may have held it
+    _of_a_parent = _of_a_parent or own.inherited() or (_holder is not None and _holder() is not None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

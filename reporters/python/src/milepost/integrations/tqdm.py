@@ -322,5 +322,5 @@ def _at_exit(source: _Source) -> None:
 def _complete(source: _Source) -> None:
     """Completes the training if the last bar came to its end, and nobody else reported since."""
     complete, source.complete = source.complete, False
-    if complete and source.session.latest and source.session.begin():
+    if complete and source.session.latest and source.session.begin(anew=False):
         source.session.complete()
