@@ -42,6 +42,7 @@ func (p *play) next(arguments json.RawMessage) error {
 	if err := json.Unmarshal(arguments, &want); err != nil {
 		return err
 	}
+	want = p.clock.wanted(want)
 	if !p.server.Await(p.cursor+1, seconds(want.Within)) {
 		return fmt.Errorf("no request came in %g s", want.Within)
 	}
@@ -81,11 +82,12 @@ func (p *play) skip(arguments json.RawMessage) error {
 		p.cursor = len(p.server.Requests())
 		return nil
 	}
-	end := time.Now().Add(seconds(want.Within))
+	want.Until = p.clock.wanted(want.Until)
+	end := time.Now().Add(p.clock.seconds(want.Within))
 	var last error
 	for {
 		if !p.server.Await(p.cursor+1, time.Until(end)) {
-			return fmt.Errorf("no such request came in %g s; the last: %w", want.Within, last)
+			return fmt.Errorf("no such request came in %v; the last: %w", p.clock.seconds(want.Within), last)
 		}
 		got := p.server.Requests()[p.cursor]
 		p.cursor++
@@ -103,7 +105,7 @@ func (p *play) quiet(arguments json.RawMessage) error {
 	if err := json.Unmarshal(arguments, &want); err != nil {
 		return err
 	}
-	if p.server.Await(p.cursor+1, seconds(want.For)) {
+	if p.server.Await(p.cursor+1, p.clock.seconds(want.For)) {
 		return fmt.Errorf("a request came that should not: %s", p.server.Requests()[p.cursor].Body)
 	}
 	return nil
@@ -114,7 +116,7 @@ func (p *play) pause(arguments json.RawMessage) error {
 	if err := json.Unmarshal(arguments, &length); err != nil {
 		return err
 	}
-	<-time.After(seconds(length)) // what the case waits for is that time goes by
+	<-time.After(p.clock.seconds(length)) // what the case waits for is that time goes by
 	return nil
 }
 
@@ -204,8 +206,17 @@ func (p *play) script(change serverChange) error {
 			return err
 		}
 	}
-	p.server.Script(answers, then)
+	for i := range answers {
+		answers[i] = p.slow(answers[i])
+	}
+	p.server.Script(answers, p.slow(then))
 	return nil
+}
+
+func (p *play) slow(a endpoint.Answer) endpoint.Answer {
+	a.Delay *= float64(p.clock)
+	a.Drip *= float64(p.clock)
+	return a
 }
 
 func (p *play) connections(arguments json.RawMessage) error {
@@ -229,7 +240,7 @@ func (p *play) held(arguments json.RawMessage) error {
 
 // await gives what happens beside the wire a little time.
 func (p *play) await(is func() bool) {
-	end := time.After(patience)
+	end := time.After(p.clock.duration(patience))
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for !is() {
@@ -289,7 +300,7 @@ func (w wantedLine) matches(line logLine) bool {
 func (p *play) logs(arguments json.RawMessage) error {
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
-	for end := time.Now().Add(patience); ; <-again.C {
+	for end := time.Now().Add(p.clock.duration(patience)); ; <-again.C {
 		answer, err := p.process.ask("logs", nil)
 		if err != nil {
 			return err
@@ -361,7 +372,8 @@ func (p *play) ended(arguments json.RawMessage) error {
 	if err := json.Unmarshal(arguments, &want); err != nil {
 		return err
 	}
-	rest, err := p.process.end(seconds(want.Within) - time.Since(p.asked).Truncate(time.Millisecond))
+	want.AtLeast *= float64(p.clock)
+	rest, err := p.process.end(p.clock.seconds(want.Within) - time.Since(p.asked).Truncate(time.Millisecond))
 	if err != nil {
 		return err
 	}

@@ -72,12 +72,12 @@ func Costs(ctx context.Context, o Options) (costs []Cost, err error) {
 
 // cost measures calls that follow each other without pause, and then the end of the program.
 func (l *Language) cost(ctx context.Context, name string, server vectors.Server) (cost Cost, err error) {
-	p := &play{test: vectors.Case{Server: server}, language: l}
+	p := &play{test: vectors.Case{Server: server}, language: l, clock: 1}
 	if err := p.open(); err != nil {
 		return Cost{}, err
 	}
 	defer func() { err = closeAll(p, err) }()
-	if p.process, err = l.start(ctx, p.environment); err != nil {
+	if p.process, err = l.start(ctx, p.environment, p.clock); err != nil {
 		return Cost{}, err
 	}
 	cost = Cost{Language: l.Name, Endpoint: name, Calls: measuredCalls}

@@ -37,16 +37,17 @@ type play struct {
 	row         string    // of a table
 	cursor      int       // requests that were looked at
 	asked       time.Time // when the last request to the executor began
+	clock       clock
 }
 
 // run plays a case and returns what was wrong.
-func run(ctx context.Context, l *Language, test vectors.Case) (err error) {
-	p := &play{test: test, language: l}
+func run(ctx context.Context, l *Language, test vectors.Case, slow clock) (err error) {
+	p := &play{test: test, language: l, clock: slow}
 	if err := p.open(); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.close(err)) }()
-	if p.process, err = l.start(ctx, p.environment); err != nil {
+	if p.process, err = l.start(ctx, p.environment, p.clock); err != nil {
 		return err
 	}
 	for i, step := range test.Steps {
@@ -226,6 +227,10 @@ func (p *play) ask(op string, arguments json.RawMessage) error {
 	fields = maps.Clone(fields)
 	delete(fields, "want")
 	delete(fields, "takes")
+	fields, err := p.clock.arguments(op, fields)
+	if err != nil {
+		return err
+	}
 	p.asked = time.Now()
 	answer, err := p.process.ask(op, fields)
 	if err != nil {
@@ -234,7 +239,7 @@ func (p *play) ask(op string, arguments json.RawMessage) error {
 	if raised := answer["raised"]; raised != nil && string(raised) != "null" && own.Want["raised"] == nil {
 		return fmt.Errorf("the call raised %s (D3)", raised)
 	}
-	return errors.Join(compareAnswer(answer, own.Want), own.Takes.check("the call took", time.Since(p.asked)))
+	return errors.Join(compareAnswer(answer, own.Want), p.clock.bounds(own.Takes).check("the call took", time.Since(p.asked)))
 }
 
 func compareAnswer(answer, want map[string]json.RawMessage) error {

@@ -31,6 +31,7 @@ type process struct {
 	stderr lockedBuffer
 	ended  chan struct{}
 	id     int
+	within time.Duration // for an answer
 }
 
 // lockedBuffer may be read while the process writes.
@@ -58,7 +59,7 @@ var foreign = []string{
 }
 
 // start starts an executor with an environment.
-func (l *Language) start(ctx context.Context, environment map[string]string) (*process, error) {
+func (l *Language) start(ctx context.Context, environment map[string]string, slow clock) (*process, error) {
 	cmd := exec.CommandContext(ctx, l.Executor.Run[0], l.Executor.Run[1:]...)
 	cmd.Dir = l.folder
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what the runner does not signal is left alone
@@ -69,7 +70,7 @@ func (l *Language) start(ctx context.Context, environment map[string]string) (*p
 	for name, value := range environment {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
-	p := &process{cmd: cmd, lines: make(chan []byte), ended: make(chan struct{})}
+	p := &process{cmd: cmd, lines: make(chan []byte), ended: make(chan struct{}), within: slow.duration(answerWithin)}
 	cmd.Stderr = &p.stderr
 	cmd.WaitDelay = time.Second // a child of the executor may still hold the pipe
 	stdout, err := cmd.StdoutPipe()
@@ -133,8 +134,8 @@ func (p *process) ask(op string, fields map[string]json.RawMessage) (map[string]
 			return nil, fmt.Errorf("the executor ended at %s", op)
 		}
 		return p.parse(op, line)
-	case <-time.After(answerWithin):
-		return nil, fmt.Errorf("no answer to %s in %v", op, answerWithin)
+	case <-time.After(p.within):
+		return nil, fmt.Errorf("no answer to %s in %v", op, p.within)
 	}
 }
 

@@ -47,6 +47,7 @@ type result struct {
 	verdict  verdict
 	err      error
 	took     time.Duration
+	clock    clock
 }
 
 // bad tells whether a result fails the run.
@@ -85,6 +86,7 @@ func Run(ctx context.Context, o Options) (good, bad, skipped int, err error) {
 		results = append(results, l.runAll(ctx, cases, o)...)
 	}
 	printTable(o.Out, shown, results)
+	printClocks(o.Out, results)
 	for _, r := range results {
 		if r.bad() {
 			bad++
@@ -148,7 +150,8 @@ func (l *Language) runOne(ctx context.Context, c vectors.Case) result {
 		return r
 	}
 	begin := time.Now()
-	r.err = run(ctx, l, c)
+	r.clock = clockNow()
+	r.err = run(ctx, l, c, r.clock)
 	r.took = time.Since(begin)
 	known := slices.Contains(l.known, c.ID)
 	switch {

@@ -96,7 +96,7 @@ func checkFault(t *testing.T, text, fault, want string) {
 		t.Fatal(err)
 	}
 	test.Environment = map[string]*string{faultVariable: &fault}
-	err := run(t.Context(), &Language{Name: "go", Executor: executor{Run: []string{os.Args[0]}}, folder: t.TempDir(), patience: 3}, test)
+	err := run(t.Context(), &Language{Name: "go", Executor: executor{Run: []string{os.Args[0]}}, folder: t.TempDir(), patience: 3}, test, 1)
 	switch {
 	case want == "" && err != nil:
 		t.Errorf("a right executor fails: %v", err)
@@ -136,6 +136,48 @@ func TestGapBlamesNoReporterForASlowMachine(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+func TestClockOfABusyMachine(t *testing.T) {
+	for name, tc := range map[string]struct {
+		loadavg string
+		want    clock
+	}{
+		"a quiet machine":                 {"0.10 0.20 0.30 1/200 77", 1},
+		"one with enough to do":           {"3.90 1.00 1.00 2/200 77", 1},
+		"one that was busy in the minute": {"9.00 9.00 9.00 1/200 77", 3},
+		"one that has just become busy":   {"0.10 0.10 0.10 16/200 77", 4},
+		"one that is swamped":             {"90.00 80.00 70.00 99/200 77", 6},
+		"one that does not tell":          {"?", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := clockFor(wanting(tc.loadavg), 2); got != tc.want {
+				t.Errorf("got %g, want %g", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestClockStretchesTimesAlone(t *testing.T) {
+	fields := map[string]json.RawMessage{"options": json.RawMessage(`{"timeScale":0.1,"interval":0}`), "manualClock": json.RawMessage(`true`)}
+	got, err := clock(3).arguments("create", fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"interval":0,"limitScale":3,"timeScale":0.30000000000000004}`; string(got["options"]) != want || string(got["manualClock"]) != "true" {
+		t.Errorf("create has %s and %s, want %s", got["options"], got["manualClock"], want)
+	}
+	report := map[string]json.RawMessage{"pause": json.RawMessage(`2`)}
+	if got, err := clock(3).arguments("report", report); err != nil || string(got["pause"]) != "2" {
+		t.Errorf("report has %s, %v", got["pause"], err)
+	}
+	if got, err := clock(3).arguments("track", report); err != nil || string(got["pause"]) != "6" {
+		t.Errorf("track has %s, %v", got["pause"], err)
+	}
+	w := clock(2).wanted(wanted{Within: 5, Soon: 1, Gap: &gap{bounds: bounds{AtLeast: 1, AtMost: 3}, From: "end"}, Body: bounds{AtMost: 7}})
+	if w.Within != 10 || w.Soon != 2 || w.Gap.AtLeast != 2 || w.Gap.AtMost != 6 || w.Gap.From != "end" || w.Body.AtMost != 7 {
+		t.Errorf("got %+v with %+v", w, w.Gap)
 	}
 }
 

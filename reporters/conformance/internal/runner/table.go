@@ -74,3 +74,17 @@ func cell(l *Language, duty string, results []result) string {
 	}
 	return fmt.Sprintf("%d ok", all)
 }
+
+// printClocks says when cases did not run at the times that are written in them.
+func printClocks(out io.Writer, results []result) {
+	slow, most := 0, clock(1)
+	for _, r := range results {
+		if r.clock > 1 {
+			slow++
+			most = max(most, r.clock)
+		}
+	}
+	if slow > 0 {
+		fmt.Fprintf(out, "\nthe machine was busy: %d of %d cases ran with all times up to %g times as long\n", slow, len(results), most)
+	}
+}
