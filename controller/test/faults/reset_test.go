@@ -20,8 +20,9 @@ import (
 // TestRapidReset attacks a server that has HTTP/2 switched on.
 func TestRapidReset(t *testing.T) {
 	s := require(t)
-	m := s.manager(t, s.plane.Config, livemanager.Options{NextProtos: []string{"h2", "http/1.1"}})
-	f := launch(t, plan{jobs: s.jobs, client: newClients(t, m), address: m.Address()})
+	// A budget above what is sent, so that answers wait for the server alone.
+	m := s.manager(t, s.plane.Config, livemanager.Options{NextProtos: []string{"h2", "http/1.1"}, QPS: 2 * offered, Burst: 2 * offered})
+	f := launch(t, plan{jobs: s.jobs, client: newClients(t, m), address: m.Address(), withoutFinals: true})
 	rate := f.flow(t)
 	victim := s.victim(t, "resets")
 	forgeTarget{client: newClients(t, m)(), url: m.URL(namespace, victim.name)}.awaitKnown(t, victim)
