@@ -5,7 +5,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -120,16 +126,7 @@ func TestAPortThatIsTakenIsSaidAtOnce(t *testing.T) {
 		reaching(t, &rest.Config{Host: "http://" + deaf.Addr().String()}).wantPortTaken(t)
 	})
 	t.Run("without CRDs, and with them", func(t *testing.T) {
-		envtest.Require(t)
-		cluster, err := envtest.Start(t.Context(), envtest.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := cluster.Stop(); err != nil {
-				t.Error(err)
-			}
-		})
+		cluster := startCluster(t)
 		p := reaching(t, cluster.Config)
 		p.wantPortTaken(t)
 		scheme := runtime.NewScheme()
@@ -147,34 +144,111 @@ func TestAPortThatIsTakenIsSaidAtOnce(t *testing.T) {
 	})
 }
 
-// TestASignalEndsAStartOnAnInjectedAPIServerThatNeverAnswers is about the wait before there is anything
-// to stop.
-func TestASignalEndsAStartOnAnInjectedAPIServerThatNeverAnswers(t *testing.T) {
-	deaf := listen(t)
-	p := reaching(t, &rest.Config{Host: "http://" + deaf.Addr().String()})
+// TestASignalEndsAStartOnAnInjectedAPIServerThatHangs is about the waits before there is anything to stop.
+func TestASignalEndsAStartOnAnInjectedAPIServerThatHangs(t *testing.T) {
+	t.Run("from the first call on", func(t *testing.T) {
+		deaf := listen(t)
+		p := reaching(t, &rest.Config{Host: "http://" + deaf.Addr().String()})
+		p.wantEnd(t, func() {
+			// The first call shows that the ports are checked and signals are heard.
+			conn, err := deaf.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+		})
+	})
+	t.Run("when caches are filled", func(t *testing.T) {
+		cluster := startCluster(t)
+		asked := make(chan struct{}, 16)
+		p := reaching(t, holdLists(t, cluster.Config, asked))
+		p.wantEnd(t, func() {
+			select {
+			case <-asked:
+			case <-time.After(time.Minute):
+				t.Fatal("void: no cache was about to be filled")
+			}
+		})
+	})
+}
+
+// wantEnd starts the manager, and wants a signal to end it once it waits.
+func (p program) wantEnd(t *testing.T, waits func()) {
+	t.Helper()
 	free := listen(t)
 	port := free.Addr().(*net.TCPAddr).Port
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	command := p.command(ctx, t, port)
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// The first call shows that the ports are checked and signals are heard.
-	conn, err := deaf.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	waits()
 	begun := time.Now()
 	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	err = command.Wait()
+	err := command.Wait()
 	if took := time.Since(begun); took > soon {
 		t.Errorf("the end took %s (%v)", took, err)
 	}
+}
+
+// holdLists is the way to an API server that never answers lists and watches of TrainJobs, and tells that
+// it was asked for one.
+func holdLists(t *testing.T, cluster *rest.Config, asked chan<- struct{}) *rest.Config {
+	t.Helper()
+	target, err := url.Parse(cluster.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, err := rest.TransportFor(cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, Transport: transport,
+		FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
+	}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/trainjobs") {
+			forward.ServeHTTP(w, r)
+			return
+		}
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(func() {
+		proxy.CloseClientConnections()
+		proxy.Close()
+	})
+	return &rest.Config{Host: proxy.URL}
+}
+
+func startCluster(t *testing.T) *envtest.Cluster {
+	t.Helper()
+	envtest.Require(t)
+	cluster, err := envtest.Start(t.Context(), envtest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	api, err := client.New(cluster.Config, client.Options{Scheme: cluster.Scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := livemanager.Prepare(t.Context(), api); err != nil {
+		t.Fatal(err)
+	}
+	return cluster
 }
