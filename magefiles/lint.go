@@ -65,7 +65,7 @@ func (Lint) Openapi(ctx context.Context) error {
 	return execute(ctx, "go", "test", "./"+reportAPIDir)
 }
 
-// House checks licence headers and the length of hand-written files.
+// House checks licence headers, the length of hand-written files, and that tests look for goroutines that are left over.
 func (Lint) House(ctx context.Context) error {
 	files, err := repositoryFiles(ctx)
 	if err != nil {
@@ -79,5 +79,9 @@ func (Lint) House(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("licence headers and file lengths are fine in %d files\n", len(files))
-	return nil
+	checked, err := checkLeaks()
+	if err == nil {
+		fmt.Printf("%d packages start goroutines, and their tests look for those that are left over\n", checked)
+	}
+	return err
 }

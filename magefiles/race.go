@@ -30,13 +30,9 @@ func (Test) Race(ctx context.Context) error {
 	if err := needCompiler(ctx); err != nil {
 		return err
 	}
-	checked := 0
-	for folder, without := range leakFree {
-		n, err := leakcheck.Check(folder, without...)
-		if err != nil {
-			return err
-		}
-		checked += n
+	checked, err := checkLeaks()
+	if err != nil {
+		return err
 	}
 	if err := buildAssets(ctx); err != nil {
 		return err
@@ -44,11 +40,23 @@ func (Test) Race(ctx context.Context) error {
 	opts := testcount.Options{Out: os.Stdout, TrimPrefix: modulePrefix}
 	// The detector makes programs some ten times slower.
 	result, err := testcount.GoTest(ctx, run.Cmd{}, opts, []string{"-race", "-count=1", "-timeout=1h"}, raceSuite)
-	err = closing(result, err)
-	if err == nil {
+	if err = closing(result, err); err == nil {
 		fmt.Printf("no data race, and no goroutine is left over in the %d packages that start some\n", checked)
 	}
 	return err
+}
+
+// checkLeaks makes sure that tests look for goroutines that are left over, and counts the packages
+// whose tests have to.
+func checkLeaks() (int, error) {
+	checked := 0
+	var problems []error
+	for folder, without := range leakFree {
+		n, err := leakcheck.Check(folder, without...)
+		checked += n
+		problems = append(problems, err)
+	}
+	return checked, errors.Join(problems...)
 }
 
 // needCompiler says in one line what the race detector lacks: its runtime is linked by a C compiler.
