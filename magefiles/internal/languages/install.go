@@ -145,8 +145,9 @@ func (i Installer) report(ctx context.Context, cmd run.Cmd, words []string, lang
 	}
 	defer func() { _ = os.RemoveAll(records) }()
 	history := filepath.Join(records, "history")
-	arguments := append([]string{i.Milepost, "run", "--plain", "--name", "install", "--status-file", filepath.Join(records, "trainjob.yaml"),
-		"--history", history, "--"}, words...)
+	arguments := []string{i.Milepost, "run", "--plain", "--name", "install", "--history", history}
+	arguments = append(arguments, "--status-file", filepath.Join(records, "trainjob.yaml"), "--")
+	arguments = append(arguments, words...)
 	if err := quiet(ctx, cmd, arguments); err != nil {
 		return err
 	}
