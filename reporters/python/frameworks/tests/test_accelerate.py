@@ -70,7 +70,7 @@ def test_a_checkpoint_keeps_the_metrics_of_evaluations(tmp_path: Path) -> None:
 TWO_PROCESSES = f"""
 import sys
 from torch.distributed.run import main
-main(["--nproc-per-node=2", "--master-port=0", {str(PROGRAM)!r}, *sys.argv[1:]])
+main(["--nproc-per-node=2", "--standalone", {str(PROGRAM)!r}, *sys.argv[1:]])
 """
 
 
