@@ -134,7 +134,7 @@ var _ = Describe("A deadline", func() {
 		namespace := newNamespace(ctx)
 		createRuntime(ctx, namespace, builders.MakeRuntime("runtime"))
 		allow := refuseJobSets(ctx, namespace, admissionregistrationv1.Delete) // in force before the deadline runs
-		job := createJob(ctx, builders.MakeTrainJob(namespace, "stuck").Deadline(2))
+		job := createJob(ctx, builders.MakeTrainJob(namespace, "stuck").Deadline(4))
 		jobSetOf(ctx, job)
 		Eventually(stateOf(ctx, job)).Should(Equal(trainer.TrainJobStateFailed))
 		Eventually(eventsOf(ctx, job)).Should(ContainElement(ContainSubstring("deleting the JobSet of an overdue TrainJob")))
@@ -149,7 +149,7 @@ var _ = Describe("A deadline", func() {
 		stop := startController()
 		namespace := newNamespace(ctx)
 		createRuntime(ctx, namespace, builders.MakeRuntime("runtime"))
-		job := createJob(ctx, builders.MakeTrainJob(namespace, "crash").Deadline(2))
+		job := createJob(ctx, builders.MakeTrainJob(namespace, "crash").Deadline(600))
 		held := jobSetOf(ctx, job)
 		// As if the first deletion had never arrived: the status says it ended, the JobSet is there.
 		stop()
