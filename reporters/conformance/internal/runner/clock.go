@@ -19,9 +19,9 @@ type clock float64
 
 const (
 	// share is how many programs that want to run a core can take before cases notice. The runner alone makes about one.
-	share = 2
+	share = 3
 	// slowest keeps a run from taking forever.
-	slowest = 6
+	slowest = 4
 )
 
 // clockFor is the clock for a machine on which so many programs want to run.
