@@ -21,12 +21,12 @@ var largeCases = map[string]struct {
 	room int
 	code int
 	// stored tells whether the report is, metrics whether with them.
-	stored, metrics bool
-	ours            string
+	stored, metrics           bool
+	upstream, ours, onPurpose string
 }{
-	"room for the report":                 {room: 64 << 10, code: http.StatusOK, stored: true, metrics: true, ours: "200"},
-	"room for the report without metrics": {room: 8 << 10, code: http.StatusOK, stored: true, ours: "200, without metrics"},
-	"no room for a report of any size":    {room: 0, code: http.StatusUnprocessableEntity, ours: "422"},
+	"room for the report":                 {room: 64 << 10, code: http.StatusOK, stored: true, metrics: true, upstream: "200", ours: "200"},
+	"room for the report without metrics": {room: 8 << 10, code: http.StatusOK, stored: true, upstream: "500", ours: "200, without metrics", onPurpose: oneDetail},
+	"no room for a report of any size":    {room: 0, code: http.StatusUnprocessableEntity, upstream: "500", ours: "422", onPurpose: "it is no use to try again"},
 }
 
 func TestTrainJobNearTheSizeLimit(t *testing.T) {
@@ -52,7 +52,7 @@ func TestTrainJobNearTheSizeLimit(t *testing.T) {
 			if (status != nil) != tc.stored || status != nil && (len(status.Metrics) > 0) != tc.metrics {
 				t.Errorf("stored is %.200v", status)
 			}
-			shared.note(t, row{source: "hostile 37", name: "a TrainJob near 1.5 MiB with " + name, upstream: "500", ours: tc.ours, onPurpose: oneDetail})
+			shared.note(t, row{source: "hostile 37", name: "a TrainJob near 1.5 MiB with " + name, upstream: tc.upstream, ours: tc.ours, onPurpose: tc.onPurpose})
 		})
 	}
 }
