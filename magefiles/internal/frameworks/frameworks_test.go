@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/milepost-dev/milepost/magefiles/internal/frameworks"
@@ -152,6 +153,24 @@ func TestEnvironmentsShareABaseWithAFakePython(t *testing.T) {
 	write(t, base, "stone==2\n")
 	if other := get("x"); other == first {
 		t.Error("another base gave the same packages")
+	}
+}
+
+func TestTwoAtOnceMakeAnEnvironmentOnceWithAFakePython(t *testing.T) {
+	store, calls := fakePython(t, "0")
+	file := filepath.Join(t.TempDir(), "x.txt")
+	write(t, file, "tqdm==1\n")
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			if _, err := store.Environment(t.Context(), "x", file); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	if strings.Count(calls(), "-m venv") != 1 {
+		t.Errorf("made more than once, with the calls:\n%s", calls())
 	}
 }
 

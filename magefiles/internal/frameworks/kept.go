@@ -72,22 +72,37 @@ func (s Store) environment(ctx context.Context, name, packages string, files []s
 	}
 	dir := filepath.Join(s.Dir, name+"-"+key)
 	python = filepath.Join(dir, "bin", "python")
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return "", err
+	}
+	// Two that made it at once would take each other's files away.
+	release, err := lock(dir + ".lock")
+	if err != nil {
+		return "", err
+	}
+	defer release()
 	_, err = os.Stat(filepath.Join(dir, finished))
 	if !errors.Is(err, fs.ErrNotExist) {
 		return python, err
 	}
+	return python, s.install(ctx, name, dir, packages, files)
+}
+
+// install makes the environment of a folder.
+func (s Store) install(ctx context.Context, name, dir, packages string, files []string) (err error) {
+	python := filepath.Join(dir, "bin", "python")
 	fmt.Printf("installing the packages of %s into %s\n", name, dir)
 	if err := (run.Cmd{}).Run(ctx, s.Python, "-m", "venv", "--clear", dir); err != nil {
-		return "", err
+		return err
 	}
 	if packages != "" {
 		own, err := packagesOf(ctx, python)
 		if err != nil {
-			return "", err
+			return err
 		}
 		// Python adds the folders that such a file names, behind its own.
 		if err := os.WriteFile(filepath.Join(own, below), []byte(packages+"\n"), 0o600); err != nil {
-			return "", err
+			return err
 		}
 	}
 	args := []string{"install"}
@@ -96,10 +111,10 @@ func (s Store) environment(ctx context.Context, name, packages string, files []s
 	}
 	for range tries {
 		if err = Pip(ctx, python, args...); err == nil {
-			return python, os.WriteFile(filepath.Join(dir, finished), nil, 0o600)
+			return os.WriteFile(filepath.Join(dir, finished), nil, 0o600)
 		}
 	}
-	return "", err
+	return err
 }
 
 // packagesOf is the folder where an interpreter has its packages.
@@ -108,10 +123,10 @@ func packagesOf(ctx context.Context, python string) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// Pip runs pip in an environment.
+// Pip runs pip in an environment, and only there.
 func Pip(ctx context.Context, python string, args ...string) error {
 	all := append([]string{"-m", "pip", "--quiet", "--disable-pip-version-check", "--retries", "5"}, args...)
-	return run.Cmd{}.Run(ctx, python, all...)
+	return run.Cmd{Env: []string{"PIP_REQUIRE_VIRTUALENV=1"}}.Run(ctx, python, all...)
 }
 
 // key changes with everything that an environment is made from.
