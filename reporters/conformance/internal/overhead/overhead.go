@@ -69,6 +69,7 @@ type Sample struct {
 	Round    int     `json:"round"`
 	Steps    int     `json:"steps"`
 	Seconds  float64 `json:"seconds"`
+	CPU      float64 `json:"cpuSeconds"` // of the process, the thread that sends included
 }
 
 // PerThousand is seconds per 1,000 steps.
