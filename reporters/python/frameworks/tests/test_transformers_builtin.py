@@ -29,8 +29,7 @@ def test_theirs_is_silent_where_the_program_makes_ours() -> None:
     assert got.code == 0, got.output
     assert values_of_theirs(got) == []
     assert got.percents.count(100) == 1
-    assert got.percents[0] == 0
-    assert len(set(got.percents)) > 10
+    assert len(set(got.percents)) > 5
 
 
 AFTER_THE_TRAINER = """

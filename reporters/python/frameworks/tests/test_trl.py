@@ -12,7 +12,6 @@ SFT = PROGRAM.with_name("tiny_sft.py")
 def test_a_trainer_of_trl_reports_without_a_line_about_it() -> None:
     got = run(SFT, env=OFFLINE)
     assert got.code == 0, got.output
-    assert got.percents[0] == 0
     assert got.percents.count(100) == 1
     assert got.percents[-1] == 100
     assert got.metrics["current_step"] == "12"
