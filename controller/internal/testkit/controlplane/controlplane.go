@@ -59,6 +59,8 @@ type Plane struct {
 	// Signer signs service account tokens as the API server does.
 	Signer Signer
 
+	// honoured are the keys before Signer.
+	honoured  []Signer
 	opts      Options
 	folder    string
 	arguments []string

@@ -52,16 +52,17 @@ func (s Signer) pem() (private, public []byte, err error) {
 }
 
 // RotateKeys has the API server sign tokens with another key from now on. It
-// still honours and publishes the one before. The API server is away meanwhile.
+// still honours and publishes those before. The API server is away meanwhile.
 func (p *Plane) RotateKeys(ctx context.Context) error {
-	before := p.Signer
-	next, err := newSigner(before.Issuer)
+	next, err := newSigner(p.Signer.Issuer)
 	if err != nil {
 		return err
 	}
-	if err := p.writeKeys(next, before); err != nil {
+	honoured := append(p.honoured, p.Signer)
+	if err := p.writeKeys(next, honoured...); err != nil {
 		return err
 	}
+	p.honoured = honoured
 	if err := p.Kill(); err != nil {
 		return err
 	}
