@@ -8,26 +8,24 @@ import json
 import os
 import pickle
 import threading
-from collections.abc import Iterator
 
 import pytest
 from endpoint import Endpoint, Request, eventually
 
 import milepost
 from milepost.integrations import shared
+from milepost.integrations.claim import Claim
 from milepost.integrations.shared import MOST_NAMES, Session
 
 
 @pytest.fixture(autouse=True)
-def nobody_reports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def nobody_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test begins with a free claim and reports at once."""
     monkeypatch.setenv(shared.INTERVAL, "0")
     monkeypatch.delenv(shared.DISABLE, raising=False)
-    shared._holder = shared._latest = None
+    monkeypatch.setattr(shared, "CLAIM", Claim())
     shared._SAID._said.clear()
     milepost.own._started = []
-    yield
-    shared._holder = None
 
 
 def metrics(request: Request) -> dict[str, str]:
@@ -103,6 +101,7 @@ def test_a_reporter_of_the_program_wins_while_it_lives(server: Endpoint) -> None
         session.report(2, 10)
         session.complete()
         assert not session.begin()
+    assert Session("other").begin()
     assert session.begin()
     session.report(3, 10)
     server.await_request(3)

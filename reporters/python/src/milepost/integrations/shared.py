@@ -45,7 +45,6 @@ import math
 import os
 import threading
 import time
-import weakref
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable, Optional, Union
 
@@ -58,6 +57,7 @@ from ..metrics import Collected, kept_names
 from ..pacing import DEFAULT_INTERVAL, seconds_between
 from ..reporter import Metrics, Reporter, Settings
 from ..values import Number, plain_text
+from .claim import CLAIM
 
 #: Turns off what registers itself, as the callback of Transformers does.
 DISABLE = "DISABLE_KUBEFLOW_INTEGRATION"
@@ -72,10 +72,6 @@ MOST_NAMES = 1024
 MOST_PAUSE = 0.5
 
 _SAID = Once()
-_lock = threading.RLock()
-_holder: Optional[weakref.ref[Session]] = None
-_latest: Optional[weakref.ref[Session]] = None  # the holder, or the one before when there is none
-_of_a_parent = False  # whether the process that this one was forked from reports
 
 
 def wanted() -> bool:
@@ -129,12 +125,12 @@ class Session:
     def reporting(self) -> bool:
         """Whether reports of this session go out: it began, on rank 0, and nobody with a better claim reports."""
         reporter = self._reporter
-        return reporter is not None and reporter.active and _held_by(self) and not own.reporting()
+        return reporter is not None and reporter.active and CLAIM.holder is self and not own.reporting()
 
     @property
     def latest(self) -> bool:
         """Whether no other session has reported since this one began."""
-        return _latest is not None and _latest() is self
+        return CLAIM.latest is self
 
     @harmless
     def begin(self, *, rank: Optional[int] = None, anew: bool = True) -> bool:
@@ -146,7 +142,7 @@ class Session:
             anew: Whether metrics of the training before are forgotten.
         """
         name, automatic, interval = self._settings
-        if _of_a_parent or (automatic and not wanted()):
+        if CLAIM.of_a_parent or (automatic and not wanted()):
             return False
         self._step = self._total = None
         if anew and self._spent:
@@ -154,7 +150,7 @@ class Session:
         self._spent = True
         self._counted, self._pause = -math.inf, min(_interval(interval) / 10, MOST_PAUSE)
         self._thread = threading.get_ident()
-        other, self._reporter = _claim(self)
+        other, self._reporter = CLAIM.take(self)
         if other:
             if _SAID.first(f"{name} {other}"):
                 self._lines.write(INFO, f"{name} reports nothing: {other}")
@@ -265,9 +261,14 @@ class Session:
 
     def _release(self) -> None:
         self._reporter = None
-        _give_back(self)
+        CLAIM.give_back(self)
 
-    def _replaces(self, holder: Session) -> bool:
+    @property
+    def name(self) -> str:
+        """The name of the integration."""
+        return self._settings[0]
+
+    def replaces(self, holder: Session) -> bool:
         """Whether this session may report in place of another."""
         name, automatic, _ = self._settings
         other_name, other_automatic, _ = holder._settings
@@ -275,6 +276,11 @@ class Session:
             return other_automatic
         # A new training of the same framework in the same thread: the one before ended without a word.
         return name == other_name and self._thread == holder._thread
+
+    def hand_over(self) -> Optional[Reporter]:
+        """Falls silent and gives its reporter away."""
+        reporter, self._reporter = self._reporter, None
+        return reporter
 
     def __reduce__(self) -> tuple[object, ...]:
         return _again, (*self._settings, self.state())
@@ -299,42 +305,3 @@ def _interval(chosen: Optional[float]) -> float:
         return seconds_between(float(os.environ[INTERVAL]))
     except (KeyError, ValueError):
         return DEFAULT_INTERVAL
-
-
-def _held_by(session: Session) -> bool:
-    return _holder is not None and _holder() is session
-
-
-def _claim(session: Session) -> tuple[str, Optional[Reporter]]:
-    """Gives the claim to a session, with the reporter of the one that had it. Else says who keeps it."""
-    global _holder, _latest
-    if own.reporting():
-        return "the program has a reporter of its own", None
-    with _lock:
-        holder = _holder() if _holder is not None else None
-        if holder is None:
-            _holder = _latest = weakref.ref(session)
-            return "", None
-        if holder is not session and not session._replaces(holder):
-            return f"{holder._settings[0]} reports already", None
-        # One reporter goes on, as a second would have an older value of the first beside it.
-        reporter, holder._reporter = holder._reporter, None
-        _holder = _latest = weakref.ref(session)
-        return "", reporter
-
-
-def _give_back(session: Session) -> None:
-    global _holder
-    with _lock:
-        if _held_by(session):
-            _holder = None
-
-
-def _after_fork() -> None:
-    global _lock, _of_a_parent
-    _lock = threading.RLock()  # another thread may have held it
-    _of_a_parent = _of_a_parent or own.inherited() or (_holder is not None and _holder() is not None)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
