@@ -10,8 +10,12 @@ import (
 )
 
 var rustRecipe = recipe{
-	tool:    []string{"cargo", "--version"},
-	sources: []string{"docs/examples/rust/perceptron", "reporters/rust"},
+	tool: []string{"cargo", "--version"},
+	sources: []string{
+		"docs/examples/rust/perceptron",
+		"reporters/rust/Cargo.toml", "reporters/rust/Cargo.lock", "reporters/rust/README.md", "reporters/rust/CHANGELOG.md",
+		"reporters/rust/src", "reporters/rust/examples", "reporters/rust/tests",
+	},
 	command: []string{"./perceptron", digitsName},
 	build:   buildRust,
 }

@@ -9,8 +9,13 @@ import (
 )
 
 var typeScriptRecipe = recipe{
-	tool:    []string{"npm", "version"},
-	sources: []string{"LICENSE", "docs/examples/typescript/perceptron", "reporters/typescript"},
+	tool: []string{"npm", "version"},
+	sources: []string{
+		"LICENSE", "docs/examples/typescript/perceptron",
+		"reporters/typescript/package.json", "reporters/typescript/package-lock.json",
+		"reporters/typescript/tsconfig.json", "reporters/typescript/tsconfig.cjs.json", "reporters/typescript/tsconfig.esm.json",
+		"reporters/typescript/README.md", "reporters/typescript/CHANGELOG.md", "reporters/typescript/scripts", "reporters/typescript/src",
+	},
 	command: []string{"node", "dist/train.js", digitsName},
 	build:   buildTypeScript,
 }
