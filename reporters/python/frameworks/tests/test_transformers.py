@@ -92,7 +92,7 @@ def test_a_resumed_training_tells_the_truth_about_its_end(tmp_path: Path) -> Non
     assert crashed.code == 1
     assert (tmp_path / "checkpoint-360").is_dir()
 
-    got = trained(*options, "--resume", "--seconds", 0.25, "--mark", 370)
+    got = trained(*options, "--resume", "--seconds", 0.4, "--mark", 370)
     assert got.percents[0] == 90, "it goes on where it was"
     assert min(percents_of(got)) == 90
     assert got.percents[-1] == 100
