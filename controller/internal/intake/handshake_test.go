@@ -73,6 +73,7 @@ func TestRenegotiationIsRefused(t *testing.T) {
 	if kind, answer, err := c.read(); err != nil || kind != recordData || !bytes.HasPrefix(answer, []byte("HTTP/1.1 200 ")) {
 		t.Fatalf("the honest request is answered with record %d %q (%v)", kind, answer, err)
 	}
+	r.idle(0, 1) // or the refusal would end a read that nobody waits for any more
 	c.write(recordHandshake, clientHello())
 	const fatal = 2
 	kind, alert, err := c.read()

@@ -19,12 +19,14 @@ import (
 const (
 	metricWaiting = "milepost_reports_waiting_jobs"
 	metricMemory  = "process_resident_memory_bytes"
-	// memoryLimit is what the manager may take whatever callers do.
-	memoryLimit = 256 << 20
 	// storedWithin is how soon the newest values must be stored once the API
 	// server is back. Short runs share their machine with others and get more.
 	storedWithin = 10 * time.Second
 )
+
+// memoryLimit is what the manager may take whatever callers do. The race detector
+// takes several times as much.
+var memoryLimit = detected(256<<20, 1<<30)
 
 // outageCase takes the API server away and brings it back.
 type outageCase struct {

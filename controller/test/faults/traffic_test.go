@@ -22,9 +22,6 @@ import (
 )
 
 const (
-	// minRate is the number of accepted reports per second that must come in
-	// before a fault.
-	minRate = 100
 	// offered is what cases send per second.
 	offered = 200
 	// finalEvery makes every so manieth report of a job a final one.
@@ -33,6 +30,19 @@ const (
 	clientTimeout = 5 * time.Second
 	warmUp        = time.Second
 )
+
+// minRate is the number of accepted reports per second that must come in before a
+// fault. Under the race detector it is the races that count.
+var minRate = detected(100.0, 20.0)
+
+// detected chooses what holds under the race detector, which makes programs many
+// times slower.
+func detected[T any](without, with T) T {
+	if livemanager.RaceDetector {
+		return with
+	}
+	return without
+}
 
 // errNone says that what is waited for has not been seen yet.
 var errNone = errors.New("none yet")
@@ -244,7 +254,7 @@ func (f *fleet) flow(t *testing.T, beside ...*fleet) float64 {
 	}
 	rate := float64(count) / passed
 	if rate < minRate {
-		t.Fatalf("void: only %.0f reports/s were accepted before the fault, of the %d that there must be", rate, minRate)
+		t.Fatalf("void: only %.0f reports/s were accepted before the fault, of the %.0f that there must be", rate, minRate)
 	}
 	shared.sawFlow(t.Name(), rate)
 	return rate

@@ -34,7 +34,7 @@ func Build(ctx context.Context, folder string) (string, error) {
 
 // buildFlags build the manager with the race detector where the tests have it.
 func buildFlags() []string {
-	if raceDetector {
+	if RaceDetector {
 		return []string{"-race"}
 	}
 	return nil

@@ -4,5 +4,5 @@
 
 package livemanager
 
-// raceDetector tells that the tests run with the race detector.
-const raceDetector = false
+// RaceDetector tells that the tests run with the race detector.
+const RaceDetector = false
