@@ -25,7 +25,9 @@ const clusterVariable = "MILEPOST_E2E_KUBECONFIG"
 func (E2e) All(ctx context.Context) error { return runE2e(ctx, "e2e", "./e2e/suites/...") }
 
 // Suite runs one suite, a folder of e2e/suites, like All does [root].
-func (E2e) Suite(ctx context.Context, name string) error { return runE2e(ctx, "e2e", "./e2e/suites/"+name) }
+func (E2e) Suite(ctx context.Context, name string) error {
+	return runE2e(ctx, "e2e", "./e2e/suites/"+name)
+}
 
 // runE2e runs the suites of a build tag one after the other, since they share a cluster, and shows all they say.
 func runE2e(ctx context.Context, tag, packages string) error {
