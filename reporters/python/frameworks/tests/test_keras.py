@@ -90,18 +90,18 @@ def test_a_training_that_goes_on_at_90_percent_tells_the_time_remaining() -> Non
 ends = []
 note = call("on_train_batch_end", lambda self, batch, logs=None: ends.append(time.monotonic()))
 model = network()
-long = {"x": np.tile(x, (4, 1)), "y": np.tile(y, 4), "batch_size": 16, "validation_split": 0.0}
-fit(model, Work(0.15), note, initial_epoch=18, epochs=20, **long)
+long = {"x": np.tile(x, (2, 1)), "y": np.tile(y, 2), "batch_size": 16, "validation_split": 0.0}
+fit(model, Work(0.4), note, initial_epoch=18, epochs=20, **long)
 print("> " + json.dumps([ends[-1] - end for end in ends]))
 """
     )
     assert got.code == 0, got.output
     remaining = [float(seconds) for seconds in said(got)[0].strip("[]").split(",")]
-    assert len(remaining) == 40
+    assert len(remaining) == 20
     assert 90 <= known(got)[0] <= 91
-    report = next(report for report in got.reports if report["progressPercentage"] == 92)
-    # 368 to 371 batches of 400 are 92 %.
-    slowest, fastest = remaining[368 - 361], remaining[371 - 361]
+    report = next(report for report in got.reports if report["progressPercentage"] == 93)
+    # 186 and 187 batches of 200 are 93 %.
+    slowest, fastest = remaining[186 - 181], remaining[187 - 181]
     assert 0.8 * fastest - 0.5 <= report["estimatedRemainingSeconds"] <= 1.2 * slowest + 0.5, (got.percents, remaining)
 
 

@@ -34,7 +34,7 @@ made.save_checkpoint(sys.argv[1])
 
     got = lightning(
         """
-SECONDS = 0.25
+SECONDS = 0.4
 module = Module()
 fit(trainer(max_epochs=20), module, ckpt_path=sys.argv[1])
 print("> " + json.dumps([module.ends[-1] - end for end in module.ends]))
