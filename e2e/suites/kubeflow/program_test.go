@@ -76,18 +76,14 @@ func result[T any](made calls, name string) (value T) {
 	return value
 }
 
-// show prints what kubectl says of the stored status.
+// show prints how kubectl shows the TrainJob, and returns the stored status.
 func show(ctx SpecContext, name string) string {
 	GinkgoHelper()
-	for _, arguments := range [][]string{
-		{"get", "trainjob", name, "-n", namespace},
-		{"get", "trainjob", name, "-n", namespace, "-o", "jsonpath={.status.trainerStatus}"},
-	} {
-		out, err := bed.Kubectl(ctx, arguments...)
-		Expect(err).NotTo(HaveOccurred())
-		AddReportEntry("kubectl "+arguments[0]+" "+arguments[len(arguments)-1], out)
-	}
-	out, err := bed.Kubectl(ctx, "get", "trainjob", name, "-n", namespace, "-o", "jsonpath={.status.trainerStatus}")
+	row, err := bed.Kubectl(ctx, "get", "trainjob", name, "-n", namespace)
 	Expect(err).NotTo(HaveOccurred())
-	return out
+	AddReportEntry("kubectl get trainjob", row)
+	status, err := bed.Kubectl(ctx, "get", "trainjob", name, "-n", namespace, "-o", "jsonpath={.status.trainerStatus}")
+	Expect(err).NotTo(HaveOccurred())
+	AddReportEntry("kubectl get trainjob -o jsonpath={.status.trainerStatus}", status)
+	return status
 }
