@@ -5,6 +5,8 @@
 package huggingface
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,10 +33,13 @@ var _ = Describe("Trainer.train() in a pod", func() {
 	DescribeTable("reports by itself, with no line about it in the program",
 		func(ctx SpecContext, name string, v variant) {
 			before := requests(ctx)
-			job := train(ctx, name, v)
+			// Ten seconds of training on two idle cores: the callbacks report every 5.
+			job, seen := train(ctx, name, v, "--samples=20000")
 			sent := requests(ctx) - before
 			metrics := show(ctx, job)
+			AddReportEntry("progress while it trained", fmt.Sprint(seen))
 
+			Expect(seen).To(ContainElement(And(BeNumerically(">", 0), BeNumerically("<", 100))))
 			Expect(job.Status.TrainerStatus.ProgressPercentage).To(HaveValue(BeEquivalentTo(100)))
 			Expect(metrics).To(HaveKey("eval_accuracy"), "compute_metrics returned it")
 			Expect(metrics).To(HaveKey("train_runtime"))
@@ -60,7 +65,7 @@ var _ = Describe("Trainer.train() in a pod", func() {
 	DescribeTable("reports nothing",
 		func(ctx SpecContext, name string, v variant) {
 			before := requests(ctx)
-			job := train(ctx, name, v)
+			job, _ := train(ctx, name, v)
 			Expect(requests(ctx)).To(Equal(before))
 			Expect(job.Status.TrainerStatus).To(BeNil())
 		},
@@ -73,8 +78,8 @@ var _ = Describe("Trainer.train() in a pod", func() {
 	)
 })
 
-// train runs the example until it is complete, and shows what it prints.
-func train(ctx SpecContext, name string, v variant) *trainer.TrainJob {
+// train runs the example until it is complete, and returns every progress that was stored.
+func train(ctx SpecContext, name string, v variant, arguments ...string) (*trainer.TrainJob, []int32) {
 	GinkgoHelper()
 	runtimeWith(ctx, name, v.image, v.packages)
 	group, kind := trainer.GroupVersion.Group, "TrainingRuntime"
@@ -83,7 +88,7 @@ func train(ctx SpecContext, name string, v variant) *trainer.TrainJob {
 		Spec: trainer.TrainJobSpec{
 			RuntimeRef: trainer.RuntimeRef{Name: name, APIGroup: &group, Kind: &kind},
 			Trainer: &trainer.Trainer{
-				Command: []string{"python3", "/app/train.py"},
+				Command: append([]string{"python3", "/app/train.py"}, arguments...),
 				Env:     v.env,
 				ResourcesPerNode: &corev1.ResourceRequirements{
 					Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")},
@@ -92,14 +97,18 @@ func train(ctx SpecContext, name string, v variant) *trainer.TrainJob {
 		},
 	}
 	Expect(bed.Client.Create(ctx, job)).To(Succeed())
+	var seen []int32
 	Eventually(func(g Gomega) {
 		g.Expect(bed.Client.Get(ctx, client.ObjectKeyFromObject(job), job)).To(Succeed())
+		if status := job.Status.TrainerStatus; status != nil && status.ProgressPercentage != nil {
+			seen = append(seen, *status.ProgressPercentage)
+		}
 		g.Expect(job.Status.State).To(BeElementOf(trainer.TrainJobStateComplete, trainer.TrainJobStateFailed))
 	}).WithContext(ctx).Should(Succeed())
 	logs := kubectl(ctx, "logs", "-n", namespace, "-l", "jobset.sigs.k8s.io/jobset-name="+name, "--tail=-1")
 	Expect(job.Status.State).To(Equal(trainer.TrainJobStateComplete), logs)
 	Expect(logs).To(ContainSubstring("accuracy"), "the program trained")
-	return job
+	return job, slices.Compact(seen)
 }
 
 // requests is how many requests the status endpoint has answered.
