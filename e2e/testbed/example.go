@@ -17,7 +17,9 @@ var exampleBases = map[string]images.Base{
 }
 
 // ExampleImage names the image with the training program of a language.
-func ExampleImage(language string) string { return "localhost/milepost/examples/reporter-" + language + ":dev" }
+func ExampleImage(language string) string {
+	return "localhost/milepost/examples/reporter-" + language + ":dev"
+}
 
 // LoadExample builds the training program of a language that uses its reporter, and makes an image
 // available to pods that starts it. Arguments of a container go to the program.
