@@ -33,7 +33,7 @@ var programs = []program{
 	{language: "python", epochs: 600},
 	{language: "rust", epochs: 1300},
 	{language: "shell", epochs: 20},
-	{language: "typescript", epochs: 200},
+	{language: "typescript", epochs: 120},
 }
 
 func (p program) job() *trainer.TrainJob {
