@@ -78,7 +78,8 @@ with follow(folder, total_steps=200, poll=0.02):
 """
     )
     assert got.code == 0, got.output
-    assert max(got.percents[:-1]) == 50
+    # The earlier run would show 99 %. The completion may take the place of the report of step 100.
+    assert 25 < max(got.percents[:-1]) <= 50
     assert got.final["progressPercentage"] == 100
     assert set(got.metrics) == {"train/loss", "validation/loss"}
 
