@@ -15,6 +15,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"os"
+	"slices"
 )
 
 const keyBits = 2048
@@ -58,7 +59,7 @@ func (p *Plane) RotateKeys(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	honoured := append(p.honoured, p.Signer)
+	honoured := slices.Concat(p.honoured, []Signer{p.Signer})
 	if err := p.writeKeys(next, honoured...); err != nil {
 		return err
 	}
