@@ -196,7 +196,7 @@ func (p *parts) cached() (map[client.Object]cache.ByObject, error) {
 }
 
 func (p *parts) addCollector(context.Context) error {
-	if err := p.Add(&collector{clock: clock.RealClock{}}); err != nil {
+	if err := p.Add(newCollector(clock.RealClock{})); err != nil {
 		return fmt.Errorf("adding the adjustment of the garbage collector: %w", err)
 	}
 	return nil

@@ -41,11 +41,26 @@ var (
 // NeedLeaderElection is false: every replica has caches.
 func (c *collector) NeedLeaderElection() bool { return false }
 
-// Start adjusts the garbage collector until ctx ends.
+// newCollector is tight from the start on: how much the caches will hold is not known before they
+// are full, and the lists that fill them leave much garbage behind.
+func newCollector(clock clock.WithTicker) *collector {
+	c := &collector{clock: clock}
+	if !operatorChose() {
+		c.set(tightPercent)
+	}
+	return c
+}
+
+// operatorChose tells whether the environment says how to collect garbage.
+func operatorChose() bool { return os.Getenv("GOGC") != "" }
+
+// Start adjusts the garbage collector until ctx ends. The caches are full when it is called.
 func (c *collector) Start(ctx context.Context) error {
-	if os.Getenv("GOGC") != "" {
+	if operatorChose() {
 		return nil
 	}
+	// What the lists took is not needed again, and would go back to the system only in the end.
+	debug.FreeOSMemory()
 	ticker := c.clock.NewTicker(collectorPeriod)
 	defer ticker.Stop()
 	for {
@@ -59,10 +74,12 @@ func (c *collector) Start(ctx context.Context) error {
 }
 
 func (c *collector) adjust(live uint64) {
-	percent := percentFor(live)
-	if percent == c.percent {
-		return
+	if percent := percentFor(live); percent != c.percent {
+		c.set(percent)
 	}
+}
+
+func (c *collector) set(percent int) {
 	c.percent = percent
 	debug.SetGCPercent(percent)
 }

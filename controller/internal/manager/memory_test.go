@@ -17,7 +17,10 @@ func TestCollectorIsTightOnlyWithMuchInUse(t *testing.T) {
 	if live := liveBytes(); live > manyBytes {
 		t.Fatalf("%d bytes are in use before the test", live)
 	}
-	c := &collector{clock: clock.RealClock{}}
+	c := newCollector(clock.RealClock{})
+	if c.percent != tightPercent || debug.SetGCPercent(tightPercent) != tightPercent {
+		t.Errorf("percent is %d before the caches are full, want %d", c.percent, tightPercent)
+	}
 	c.adjust(liveBytes())
 	if c.percent != quickPercent {
 		t.Errorf("percent is %d with little in use, want %d", c.percent, quickPercent)
@@ -38,7 +41,7 @@ func TestCollectorLeavesTheChoiceOfTheOperator(t *testing.T) {
 	defer debug.SetGCPercent(before)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := (&collector{clock: clock.RealClock{}}).Start(ctx); err != nil {
+	if err := newCollector(clock.RealClock{}).Start(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if got := debug.SetGCPercent(77); got != 77 {
