@@ -45,7 +45,9 @@ func train(digits []example, epochs int64) {
 	defer m.Close()
 	for epoch := int64(1); epoch <= epochs; epoch++ {
 		loss := n.learn(training)
-		m.Report(milepost.Step(epoch, epochs), milepost.Metric("loss", loss), milepost.Metric("accuracy", n.accuracy(heldOut)))
+		m.Report(milepost.Step(epoch, epochs),
+			milepost.Metric("loss", loss),
+			milepost.Metric("accuracy", n.accuracy(heldOut)))
 	}
 	m.Complete()
 	// [end:train]
